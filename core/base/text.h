@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A borrowed piece of text: any bytes, not NUL-terminated by promise. */
+#ifndef OTP_BASE_TEXT_H
+#define OTP_BASE_TEXT_H
+
+#include <stddef.h>
+#include <string.h>
+
+struct otp_text {
+    const char *data;
+    size_t len;
+};
+
+/* A view of a NUL-terminated string; NULL gives the empty text. Context: any. */
+static inline struct otp_text otp_text_of(const char *s)
+{
+    struct otp_text t = {.data = s == NULL ? "" : s, .len = s == NULL ? 0 : strlen(s)};
+    return t;
+}
+
+/* A view of len bytes. Context: any. */
+static inline struct otp_text otp_text_make(const char *s, size_t len)
+{
+    struct otp_text t = {.data = s, .len = len};
+    return t;
+}
+
+#endif
