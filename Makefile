@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+# One Makefile, no recursion. `make help` lists the targets; V=1 shows the commands.
+# A source file takes part by existing: nothing here lists one.
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+MODE   ?= release
+BUILD  ?= build
+PREFIX ?= /usr/local
+V      ?= 0
+Q      := $(if $(filter 0,$(V)),@,)
+say     = $(if $(filter 0,$(V)),@printf '  %-7s %s\n' $(1) $(2))
+
+# ---- flags ---------------------------------------------------------------------------------------
+
+CC_NAME  := $(notdir $(firstword $(CC)))
+IS_CLANG := $(findstring clang,$(CC_NAME))
+O        := $(BUILD)/obj-$(MODE)-$(CC_NAME)
+GEN      := $(BUILD)/gen
+DEPS     := $(BUILD)/deps
+
+MODE_release := -O2
+MODE_debug   := -O1 -DOTP_DEBUG=1 -fno-omit-frame-pointer
+MODE_asan    := -O1 -DOTP_DEBUG=1 -DOTP_SANITIZER=1 -fno-omit-frame-pointer \
+                -fsanitize=address,undefined -fno-sanitize-recover=all
+MODE_tsan    := -O1 -DOTP_DEBUG=1 -DOTP_SANITIZER=1 -fno-omit-frame-pointer -fsanitize=thread
+$(if $(MODE_$(MODE)),,$(error MODE=$(MODE) is none of: release debug asan tsan))
+SANITIZED := $(filter asan tsan,$(MODE))
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wundef -Wcast-qual -Wcast-align -Wpointer-arith \
+        -Wwrite-strings -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+        -Wredundant-decls -Wnested-externs -Wvla -Wformat=2 -Wconversion -Wsign-conversion \
+        -Wswitch-enum -Wimplicit-fallthrough -Werror
+WARN += $(if $(IS_CLANG),,-Wlogical-op -Wduplicated-cond -Wjump-misses-init)
+# Sanitizers blow frames up; everywhere else a big frame is a fault in the design.
+WARN += $(if $(SANITIZED),,-Wframe-larger-than=4096)
+
+# No call of ours may go through another object's name, no thread-local access through the loader, and no
+# helper of libc (stack protector, fortified functions) may appear that the source does not show.
+GEN_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-interposition -fno-plt \
+             -ffunction-sections -fdata-sections -fno-stack-protector -U_FORTIFY_SOURCE
+CFLAGS    ?= -g
+INCLUDES  := -I. -isystem $(GEN) -isystem $(GEN)/proto -isystem $(DEPS)/libunwind/include
+OTP_FLAGS := -std=gnu11 $(MODE_$(MODE)) $(GEN_FLAGS) $(CFLAGS)
+COMPILE    = $(CC) $(OTP_FLAGS) $(WARN) $(INCLUDES) $(CPPFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+# ---- sources -------------------------------------------------------------------------------------
+
+# Parts of core that only the tool needs stay out of the library.
+TOOL_ONLY_CORE :=
+CORE_SRC  := $(sort $(wildcard core/*/*.c))
+LIB_SRC   := $(filter-out $(TOOL_ONLY_CORE),$(CORE_SRC)) $(sort $(wildcard preload/*.c))
+TOOL_SRC  := $(sort $(wildcard tools/otelprof/*.c))
+UNIT_SRC  := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_HELP := $(filter-out $(UNIT_SRC),$(sort $(wildcard tests/unit/*.c)))
+HEADERS   := $(sort $(wildcard core/*/*.h preload/*.h tools/otelprof/*.h tests/unit/*.h))
+HOT_SRC   := $(filter %_hot.c,$(LIB_SRC))
+PROTO_SRC := $(sort $(shell find proto -name '*.proto'))
+PB_C      := $(PROTO_SRC:%.proto=$(GEN)/%.pb-c.c)
+
+obj        = $(patsubst %.c,$(O)/%.o,$(patsubst $(BUILD)/%,%,$(1)))
+PB_OBJ    := $(call obj,$(PB_C))
+LIB_OBJ   := $(call obj,$(LIB_SRC)) $(PB_OBJ)
+CORE_OBJ  := $(call obj,$(CORE_SRC)) $(PB_OBJ)
+TOOL_OBJ  := $(call obj,$(TOOL_SRC))
+HELP_OBJ  := $(call obj,$(UNIT_HELP))
+UNIT_OBJ  := $(call obj,$(UNIT_SRC))
+UNIT_BIN  := $(UNIT_OBJ:.o=)
+
+# ---- the two products ----------------------------------------------------------------------------
+
+TOOL     := $(if $(TOOL_SRC),otelprof)
+PRODUCTS := $(if $(filter release,$(MODE)),$(BUILD)/libotelprof.so $(TOOL:%=$(BUILD)/%), \
+            $(if $(SANITIZED),,$(O)/libotelprof.so) $(TOOL:%=$(O)/%) $(if $(SANITIZED),unit-programs))
+
+.PHONY: all FORCE
+all: $(PRODUCTS)  ## build the library and the tool (MODE=release|debug|asan|tsan, CC=gcc|clang, V=1)
+FORCE:
+
+# A new file under the old name, so that a program that runs with the old library keeps it.
+$(BUILD)/libotelprof.so $(BUILD)/otelprof: $(BUILD)/%: $(O)/% FORCE
+	@cmp -s $< $@ || { cp $< $@.new && mv $@.new $@; }
+
+PRIVATE := $(addprefix $(DEPS)/private/lib,protobuf-c.a zstd.a z.a iberty.a)
+UNWIND  := $(DEPS)/private/libunwind.a
+SO_LD   := -shared -Wl,-soname,libotelprof.so -Wl,--exclude-libs,ALL \
+           -Wl,--version-script=preload/libotelprof.map -Wl,-z,now -Wl,-z,relro -Wl,-z,defs \
+           -Wl,--gc-sections -Wl,--build-id -Wl,--hash-style=gnu
+
+$(O)/libotelprof.so: $(LIB_OBJ) $(PRIVATE) $(UNWIND) preload/libotelprof.map $(O)/lib.list
+	$(call say,LD,$@)
+	$(Q)$(CC) $(MODE_$(MODE)) $(SO_LD) $(LDFLAGS) -o $@.new $(LIB_OBJ) $(PRIVATE) $(UNWIND)
+	$(Q)mv $@.new $@
+
+# The tool and the tests are ordinary programs: they link the libraries as the distribution has them.
+PLAIN_LIBS := $(foreach l,protobuf-c zstd z iberty,-l:lib$(l).a)
+
+$(O)/otelprof: $(TOOL_OBJ) $(O)/libcore.a $(UNWIND) $(O)/tool.list
+	$(call say,LD,$@)
+	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections -Wl,-z,now -Wl,-z,relro $(LDFLAGS) \
+	    -o $@.new $(TOOL_OBJ) $(O)/libcore.a $(UNWIND) $(PLAIN_LIBS) -pthread
+	$(Q)mv $@.new $@
+
+$(O)/libcore.a: $(CORE_OBJ) $(O)/core.list
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcsT $@ $(CORE_OBJ)
+
+# Lists and flags that differ from the last time rebuild what was made with the old ones.
+remember = @mkdir -p $(@D); echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' > $@
+$(O)/lib.list: FORCE
+	$(call remember,$(LIB_OBJ) $(SO_LD) $(LDFLAGS))
+$(O)/core.list: FORCE
+	$(call remember,$(CORE_OBJ))
+$(O)/tool.list: FORCE
+	$(call remember,$(TOOL_OBJ) $(LDFLAGS))
+$(O)/flags: FORCE
+	$(call remember,$(shell $(CC) --version 2>&1 | head -n 1) $(OTP_FLAGS) $(WARN) $(INCLUDES) $(CPPFLAGS))
+
+# ---- compiling -----------------------------------------------------------------------------------
+
+$(O)/gen/%.o: $(GEN)/%.c $(O)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(OTP_FLAGS) -w $(INCLUDES) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+
+$(O)/%.o: %.c $(O)/flags | $(PB_C) $(DEPS)/libunwind/libunwind.a
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(COMPILE)
+
+# Imports between our .proto files are relative to proto/. All are made anew when one changes.
+$(GEN)/proto/%.pb-c.c $(GEN)/proto/%.pb-c.h: proto/%.proto $(PROTO_SRC)
+	$(call say,PROTOC,$<)
+	@mkdir -p $(GEN)/proto
+	$(Q)protoc-c -Iproto --c_out=$(GEN)/proto $<
+
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(TOOL_OBJ) $(HELP_OBJ) $(UNIT_OBJ))
+
+# ---- the libraries inside the library ------------------------------------------------------------
+
+PRIVATIZE := sh tools/dev/private_archive.sh
+archive    = $(shell $(CC) -print-file-name=lib$(1).a)
+
+$(DEPS)/libunwind/libunwind.a: tools/dev/build_libunwind.sh
+	$(Q)sh tools/dev/build_libunwind.sh $(DEPS)/libunwind
+	@touch $@
+
+# The unwinder asks us for loaded objects and for memory; mempool.o is its own pool with its own lock.
+$(UNWIND): $(DEPS)/libunwind/libunwind.a tools/dev/private_archive.sh Makefile
+	$(call say,OBJCOPY,$@)
+	$(Q)$(PRIVATIZE) $< $@ mempool.o dl_iterate_phdr=otp_unw_iterate_phdr abort=otp_unw_abort \
+	    _UIx86_64__mempool_init=otp_unw_mempool_init \
+	    _UIx86_64__mempool_alloc=otp_unw_mempool_alloc \
+	    _UIx86_64__mempool_free=otp_unw_mempool_free
+
+$(PRIVATE): $(DEPS)/private/lib%.a: tools/dev/private_archive.sh
+	$(call say,OBJCOPY,$@)
+	$(Q)$(PRIVATIZE) $(call archive,$*) $@
+
+# ---- packages ------------------------------------------------------------------------------------
+
+BUILD_PACKAGES := gcc libc6-dev make binutils dpkg-dev ca-certificates libprotobuf-c-dev \
+                  protobuf-c-compiler libzstd-dev zlib1g-dev libiberty-dev
+TEST_PACKAGES  := check clang pmccabe pkg-config g++ python3 perl sqlite3 xz-utils zstd gzip bzip2 \
+                  redis-server redis-tools nginx-light apache2-utils procps strace gdb
+
+.PHONY: deps test-deps
+deps:  ## install what the build needs (apt-get, as root or with sudo)
+	@sh tools/dev/apt_packages.sh $(BUILD_PACKAGES)
+test-deps: deps  ## install what the tests need
+	@sh tools/dev/apt_packages.sh $(TEST_PACKAGES)
+
+# ---- unit tests ----------------------------------------------------------------------------------
+
+CHECK_LIBS = $(shell pkg-config --libs check 2> /dev/null || echo -lcheck_pic -lsubunit -lm -lrt)
+.PHONY: unit unit-programs
+unit-programs: $(UNIT_BIN)
+unit: $(UNIT_BIN)  ## run the unit tests (T=name: one of them)
+	@sh tools/dev/run_units.sh $(if $(T),$(O)/tests/unit/$(T),$(UNIT_BIN))
+
+$(UNIT_BIN): %: %.o $(HELP_OBJ) $(O)/libcore.a $(UNWIND)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(HELP_OBJ) $(O)/libcore.a \
+	    $(UNWIND) $(PLAIN_LIBS) $(CHECK_LIBS) -pthread
+
+# ---- gates ---------------------------------------------------------------------------------------
+
+GATES := check-exports check-imports check-hot check-layers check-headers check-style check-words
+.PHONY: gates $(GATES) format check-format
+gates: $(GATES)  ## all structural gates below
+
+check-exports: $(O)/libotelprof.so  ## exported names and needed libraries equal the lists in tests/contract
+	@sh tools/dev/check_exports.sh $<
+check-imports: $(O)/libotelprof.so  ## what the library takes from libc is listed, with a reason, and old
+	@sh tools/dev/check_imports.sh $<
+check-hot: $(call obj,$(HOT_SRC))  ## hot objects use allowed outside symbols only
+	@sh tools/dev/check_hot.sh $(O)/hot.all.o $^
+check-layers:  ## includes follow core/LAYERS
+	@sh tools/dev/check_layers.sh
+check-headers: $(O)/flags | $(PB_C) $(DEPS)/libunwind/libunwind.a  ## each header compiles alone
+	@sh tools/dev/check_headers.sh '$(CC) $(OTP_FLAGS) $(WARN) $(INCLUDES)' $(HEADERS)
+check-style:  ## sizes, complexity, comments, licence line
+	@sh tools/dev/check_style.sh
+check-words:  ## the text speaks of the project only
+	@sh tools/dev/check_words.sh
+
+C_FILES = $(sort $(shell find core preload tools tests -name '*.[ch]'))
+format:  ## lay the source out with clang-format 14
+	$(Q)clang-format-14 -i $(C_FILES)
+check-format:  ## would `make format` change anything?
+	@clang-format-14 --dry-run -Werror $(C_FILES) && echo "check-format: $(words $(C_FILES)) files, 0 failed"
+
+# ---- the long targets ----------------------------------------------------------------------------
+
+.PHONY: check demo bench accuracy interop parity install clean help
+check: test-deps  ## install what the tests need, then run all tests and gates
+	@MAKE='$(MAKE)' O='$(O)' sh tools/dev/check.sh $(GATES)
+demo: deps all  ## profile a real program; leave a profile and a flame graph
+	@sh tools/dev/demo.sh
+bench: all  ## measure the cost
+	@sh tests/bench/run.sh
+accuracy interop parity: all  ## the named suite
+	@sh tests/$@/run.sh
+
+install: all  ## install to DESTDIR and PREFIX
+	$(Q)install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
+	    $(DESTDIR)$(PREFIX)/share/doc/libotelprof
+	$(Q)install -m 755 $(BUILD)/libotelprof.so $(DESTDIR)$(PREFIX)/lib/
+	$(Q)install -m 755 $(BUILD)/otelprof $(DESTDIR)$(PREFIX)/bin/
+	$(Q)for h in $(wildcard core/*/otelprof.h); do \
+	    install -m 644 $$h $(DESTDIR)$(PREFIX)/include/ || exit 1; done
+	$(Q)for d in $(wildcard README.md LICENSE NOTICE docs/*.md); do \
+	    install -m 644 $$d $(DESTDIR)$(PREFIX)/share/doc/libotelprof/ || exit 1; done
+
+clean:  ## remove everything that was built
+	$(Q)rm -rf $(BUILD)
+
+help:  ## this list
+	@awk -F ':[^#]*## ' '/^[a-z][a-z -]*:.*## / { printf "  %-24s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
