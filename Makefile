@@ -48,6 +48,8 @@ GEN_FLAGS := -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-semantic-in
 CFLAGS    ?= -g
 INCLUDES  := -I. -isystem $(GEN) -isystem $(GEN)/proto -isystem $(DEPS)/libunwind/include
 OTP_FLAGS := -std=gnu11 $(MODE_$(MODE)) $(GEN_FLAGS) $(CFLAGS)
+# Generated code is what its generator makes of it: no warnings, no asserts.
+PB_FLAGS  := -DNDEBUG -w
 COMPILE    = $(CC) $(OTP_FLAGS) $(WARN) $(INCLUDES) $(CPPFLAGS) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 # ---- sources -------------------------------------------------------------------------------------
@@ -120,14 +122,14 @@ $(O)/core.list: FORCE
 $(O)/tool.list: FORCE
 	$(call remember,$(TOOL_OBJ) $(LDFLAGS))
 $(O)/flags: FORCE
-	$(call remember,$(shell $(CC) --version 2>&1 | head -n 1) $(OTP_FLAGS) $(WARN) $(INCLUDES) $(CPPFLAGS))
+	$(call remember,$(shell $(CC) --version 2>&1 | head -n 1) $(OTP_FLAGS) $(WARN) $(PB_FLAGS) $(INCLUDES) $(CPPFLAGS))
 
 # ---- compiling -----------------------------------------------------------------------------------
 
 $(O)/gen/%.o: $(GEN)/%.c $(O)/flags
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(OTP_FLAGS) -w $(INCLUDES) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
+	$(Q)$(CC) $(OTP_FLAGS) $(PB_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 $(O)/%.o: %.c $(O)/flags | $(PB_C) $(DEPS)/libunwind/libunwind.a
 	$(call say,CC,$<)

@@ -1,0 +1,26 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check_headers.sh COMPILER_AND_FLAGS HEADER...: each header compiles alone and is guarded by its own name.
+set -eu
+
+compiler=$1
+shift
+bad=0
+for h; do
+    guard=$(echo "$h" | sed 's|^core/||; s|^tools/||; s|\.h$|_H|; s|[/.-]|_|g' | tr '[:lower:]' '[:upper:]')
+    case $h in
+    */otelprof.h) ;; # installed for others: its guard is its own
+    *) grep -qx "#ifndef OTP_$guard" "$h" || {
+        echo "$h: guard is not OTP_$guard"
+        bad=$((bad + 1))
+    } ;;
+    esac
+    # shellcheck disable=SC2086
+    printf '#include "%s"\nstruct otp_alone;\n' "$h" | $compiler -fsyntax-only -x c - || {
+        echo "$h: does not compile alone"
+        bad=$((bad + 1))
+    }
+done
+[ $# -gt 0 ] || bad=1
+echo "check-headers: $# headers looked at, $bad failed"
+[ "$bad" = 0 ]
