@@ -18,6 +18,7 @@
 #define OTP_ENCODE_VISITOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/status.h"
@@ -31,16 +32,29 @@ struct otp_value_type {
     struct otp_text unit;
 };
 
-enum otp_attr_kind { OTP_ATTR_STRING, OTP_ATTR_INT, OTP_ATTR_BOOL, OTP_ATTR_DOUBLE };
+enum otp_attr_kind {
+    OTP_ATTR_STRING,
+    OTP_ATTR_INT,
+    OTP_ATTR_BOOL,
+    OTP_ATTR_DOUBLE,
+    OTP_ATTR_BYTES,
+    OTP_ATTR_LIST,
+    OTP_ATTR_MAP, /* order does not count; the last of equal keys does */
+    OTP_ATTR_EMPTY
+};
 
-/* One attribute of a resource, profile, sample, mapping or location. */
+#define OTP_ATTR_MAX_DEPTH 8 /* lists and maps inside each other */
+
+/* One attribute of a resource, profile, sample, mapping or location. One with an empty key is none. */
 struct otp_attr {
     struct otp_text key;
     enum otp_attr_kind kind;
-    struct otp_text string; /* OTP_ATTR_STRING */
+    struct otp_text string; /* OTP_ATTR_STRING, OTP_ATTR_BYTES */
     int64_t number;         /* OTP_ATTR_INT; OTP_ATTR_BOOL: 0 or 1 */
     double real;            /* OTP_ATTR_DOUBLE */
-    struct otp_text unit;   /* UCUM, may be empty */
+    struct otp_text unit;   /* UCUM, may be empty; not for items */
+    const struct otp_attr *items; /* OTP_ATTR_LIST (keys do not count), OTP_ATTR_MAP */
+    size_t item_count;
 };
 
 /* A file, or a part of one, that was mapped. Addresses are ELF virtual addresses (see docs/FORMATS.md). */
@@ -84,6 +98,9 @@ struct otp_visit_profile {
     const struct otp_attr *attrs;
     size_t attr_count;
     uint32_t dropped_attributes;
+    /* What this profile was converted from: format ("pprof", "jfr", ...) and bytes, both or neither. */
+    struct otp_text payload_format;
+    struct otp_text payload;
 };
 
 /* One observation, or the sum of many. */
@@ -93,7 +110,7 @@ struct otp_visit_sample {
     const uint32_t *attrs;  /* ids from attr() */
     size_t attr_count;
     const int64_t *values;  /* type_count values; a zero value leaves the sample out of that type */
-    uint64_t timestamp_ns;  /* Unix time; 0: a sum without a time */
+    uint64_t timestamp_ns;  /* Unix time, less than UINT64_MAX; 0: a sum without a time */
 };
 
 /* The calls; each gets the visitor itself. */
