@@ -222,7 +222,7 @@ check-format:  ## would `make format` change anything?
 
 .PHONY: check demo bench accuracy interop parity install clean help
 check: test-deps  ## install what the tests need, then run all tests and gates
-	@MAKE='$(MAKE)' O='$(O)' sh tools/dev/check.sh $(GATES)
+	@MAKE='$(MAKE)' UNITS='$(UNIT_BIN)' sh tools/dev/check.sh $(GATES)
 demo: deps all  ## profile a real program; leave a profile and a flame graph
 	@sh tools/dev/demo.sh
 bench: all  ## measure the cost

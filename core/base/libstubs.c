@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the linked-in libraries (libunwind, zstd, zlib, protobuf-c, the demangler) get in place of the
- * C library. Private copies of their archives have each outside name X renamed to otp_stub_X, so
+ * What the linked-in libraries (libunwind, zstd, zlib, protobuf-c, the demangler) get in place of
+ * the C library. Private copies of their archives have each outside name X renamed to otp_stub_X, so
  * inside a foreign process they cannot allocate, lock, open, print or make a system call behind our
  * back. A name that nobody defines here fails the link.
  *

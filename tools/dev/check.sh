@@ -43,7 +43,10 @@ suite() {
 
 shown "$make" -k all
 one $? "make all"
-suite unit "$make" -k unit
+shown "$make" -k unit-programs
+one $? "make unit-programs"
+# shellcheck disable=SC2086
+suite unit sh tools/dev/run_units.sh ${UNITS:-}
 for gate; do
     status=0
     shown "$make" "$gate" || status=1

@@ -7,10 +7,11 @@ compiler=$1
 shift
 bad=0
 for h; do
-    guard=$(echo "$h" | sed 's|^core/||; s|^tools/||; s|\.h$|_H|; s|[/.-]|_|g' | tr '[:lower:]' '[:upper:]')
+    folder=$(basename "$(dirname "$h")")
+    guard=$(echo "${folder}_$(basename "$h" .h)_H" | tr '[:lower:].-' '[:upper:]__')
     case $h in
     */otelprof.h) ;; # installed for others: its guard is its own
-    *) grep -qx "#ifndef OTP_$guard" "$h" || {
+    *) grep -qE "^#ifndef OTP_([A-Z]+_)?$guard\$" "$h" || {
         echo "$h: guard is not OTP_$guard"
         bad=$((bad + 1))
     } ;;

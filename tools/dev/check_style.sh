@@ -8,9 +8,9 @@ max_function=100 max_file=1000 max_complexity=15
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 find core preload tools tests -name '*.[ch]' | sort > "$work/c"
-find .ci Makefile tools tests preload core proto -type f \
+find . \( -path ./build -o -path ./.git \) -prune -o -type f \
     \( -name '*.sh' -o -name '*.awk' -o -name '*.py' -o -name '*.map' -o -name '*.def' -o -name '*.proto' \
-    -o -name Makefile -o -path .ci/run \) | sort > "$work/other"
+    -o -name Makefile -o -path ./.ci/run \) -print | sed 's|^\./||' | sort > "$work/other"
 
 xargs awk -f tools/dev/style.awk -v max_file=$max_file < "$work/c" > "$work/bad"
 while read -r f; do
