@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a flush goes: files and sockets. A sink gets whole messages as bytes, already in the
+ * format and the compression that its fields ask for, and knows nothing of profiles.
+ *
+ * I1 A message arrives whole or not at all: no reader sees part of a file under its name.
+ * I2 Nothing here waits longer than the deadline that the caller gives.
+ * I3 The host's SIGPIPE, descriptors, working folder and umask are not touched.
+ * I4 A failure leaves status and error number in the sink; the caller logs and keeps the bytes.
+ *
+ * Context of everything here: worker. Deadlines and times are CLOCK_MONOTONIC nanoseconds; a
+ * deadline in the past (0) means: do what can be done without waiting.
+ */
+#ifndef OTP_EXPORT_SINK_H
+#define OTP_EXPORT_SINK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "core/base/fmt.h"
+#include "core/base/heap.h"
+#include "core/base/status.h"
+#include "core/base/text.h"
+#include "core/export/template.h"
+
+struct otp_sink;
+
+/* One flush, ready to go out. Borrowed for the call. */
+struct otp_message {
+    const void *data;
+    size_t len;
+    uint64_t flush;    /* number from 0, for names */
+    uint64_t start_ns; /* realtime start of the process, for names */
+};
+
+struct otp_sink_ops {
+    enum otp_status (*put)(struct otp_sink *s, const struct otp_message *m, uint64_t deadline_ns);
+    enum otp_status (*pump)(struct otp_sink *s, uint64_t deadline_ns, bool is_last);
+    void (*describe)(const struct otp_sink *s, struct otp_line *line);
+    void (*close)(struct otp_sink *s);
+};
+
+/* The common first member of every sink. */
+struct otp_sink {
+    const struct otp_sink_ops *ops;
+    enum otp_format format;
+    enum otp_compression compression;
+    int error;                 /* errno of the last failure, 0 after a success */
+    const char *failed_step;   /* what failed, a verb: "create", "connect"; NULL after a success */
+    uint64_t wake_ns;          /* pump again then, at the latest; UINT64_MAX: nothing is waiting */
+    uint64_t sent_messages;    /* delivered */
+    uint64_t dropped_messages; /* given up by the sink itself */
+    uint64_t dropped_bytes;
+    uint64_t queued_messages; /* accepted, not delivered yet */
+    uint64_t queued_bytes;
+};
+
+/*
+ * Hands over one message. OTP_OK: it is delivered. OTP_AGAIN: the sink has a copy and goes on
+ * with it in pump. Anything else: it was not taken, the caller may try again or drop it.
+ */
+OTP_MUST_CHECK enum otp_status otp_sink_put(struct otp_sink *s, const struct otp_message *m,
+                                            uint64_t deadline_ns);
+
+/*
+ * Goes on with what is queued until nothing is left (OTP_OK) or the deadline (OTP_AGAIN).
+ * is_last: the process ends, so a pause between attempts is cut short.
+ */
+enum otp_status otp_sink_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_last);
+
+/* Adds "cannot <step> <target>: <error text>" about the last failure to line. */
+void otp_sink_describe(const struct otp_sink *s, struct otp_line *line);
+
+/* Ends the sink; what is still queued is dropped and counted. Also right in a fork child. */
+void otp_sink_close(struct otp_sink *s);
+
+/* The text of an errno value, for messages. Context: any. */
+const char *otp_errno_text(int error);
+
+/* ---- files ---- */
+
+struct otp_sink_file_options {
+    struct otp_text name;      /* the template; must outlive the sink */
+    struct otp_text base_path; /* absolute folder for relative names, or empty: base_fd is used */
+    int base_fd;               /* folder descriptor for relative names (AT_FDCWD allowed) */
+    struct otp_text program;   /* for %e and %h; must outlive the sink */
+    struct otp_text host;
+};
+
+struct otp_sink_file {
+    struct otp_sink base;
+    struct otp_sink_file_options options;
+    bool is_named; /* a message has got its plain name: the next ones carry a number */
+    uint64_t temp_count;
+    char path[OTP_PATH_MAX]; /* name of the last file written, or tried: for messages */
+    char folder[OTP_PATH_MAX];
+    char temp[OTP_NAME_MAX + 1];
+};
+
+/* A file sink on the caller's storage; format and compression are read from the name. */
+void otp_sink_file_init(struct otp_sink_file *f, const struct otp_sink_file_options *options);
+
+/* ---- sockets ---- */
+
+#define OTP_SOCKET_ADDRESSES_MAX 8
+#define OTP_SOCKET_NAME_MAX 256
+
+struct otp_sink_socket_options {
+    bool is_unix;                /* else TCP */
+    struct otp_text target;      /* PATH, @ABSTRACT or HOST:PORT; copied */
+    struct otp_text base_path;   /* absolute folder for a relative PATH */
+    struct otp_heap *heap;       /* for the queue */
+    size_t queue_bytes;          /* most that may be queued */
+    uint64_t connect_timeout_ns; /* 0: 10 s */
+    uint64_t stall_timeout_ns;   /* a peer that takes nothing for so long is given up; 0: 30 s */
+    uint64_t
+        backoff_min_ns; /* pause after the first failed attempt, doubled each time; 0: 250 ms */
+    uint64_t backoff_max_ns; /* 0: 30 s */
+};
+
+enum otp_socket_state {
+    OTP_SOCKET_IDLE, /* no connection, none wanted before wake_ns */
+    OTP_SOCKET_CONNECTING,
+    OTP_SOCKET_CONNECTED,
+};
+
+struct otp_socket_item;
+
+union otp_socket_address {
+    struct sockaddr any;
+    struct sockaddr_un un;
+    unsigned char in[32]; /* sockaddr_in or sockaddr_in6 */
+};
+
+struct otp_sink_socket {
+    struct otp_sink base;
+    struct otp_sink_socket_options options;
+    char target[OTP_SOCKET_NAME_MAX];
+
+    enum otp_socket_state state;
+    int fd;          /* -1: none */
+    uint64_t fd_dev; /* identity of fd: the host may have closed it and opened something else */
+    uint64_t fd_ino;
+
+    union otp_socket_address addresses[OTP_SOCKET_ADDRESSES_MAX];
+    uint32_t address_lens[OTP_SOCKET_ADDRESSES_MAX];
+    unsigned address_count;
+    unsigned address_next;
+
+    unsigned failures;    /* attempts since the last success */
+    uint64_t retry_ns;    /* no attempt before */
+    uint64_t progress_ns; /* last time that the peer took something, or the attempt began */
+
+    struct otp_socket_item *first; /* oldest, the one being sent */
+    struct otp_socket_item *last;
+    size_t first_sent; /* bytes of first that the kernel took, header included */
+};
+
+/*
+ * A socket sink on the caller's storage; it connects at the first message. Each message goes out
+ * as u32 big-endian length and that many bytes. A message cut by a lost connection is sent again
+ * whole. OTP_INVALID: the target makes no sense (describe tells).
+ */
+OTP_MUST_CHECK enum otp_status otp_sink_socket_init(struct otp_sink_socket *k,
+                                                    const struct otp_sink_socket_options *options);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The resource attributes of this process: what it is, where it runs, what the user says about
+ * it.
+ *
+ * I1 Nothing allocates: attributes and their texts live inside the struct, which must not be
+ *    copied.
+ * I2 Texts are valid UTF-8. Whatever cannot be found out is left out.
+ * I3 Only argv[0] of the command line is taken: arguments may hold secrets.
+ */
+#ifndef OTP_RESOURCE_RESOURCE_H
+#define OTP_RESOURCE_RESOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/text.h"
+
+#define OTP_RESOURCE_ATTRS_MAX 128
+#define OTP_RESOURCE_BYTES ((size_t)32 << 10)
+
+struct otp_resource_attr {
+    struct otp_text key;
+    bool is_int;
+    struct otp_text text; /* when not is_int */
+    int64_t number;       /* when is_int */
+};
+
+struct otp_resource {
+    struct otp_resource_attr attrs[OTP_RESOURCE_ATTRS_MAX];
+    size_t count;
+    size_t used; /* bytes of store */
+    char store[OTP_RESOURCE_BYTES];
+};
+
+struct otp_resource_input {
+    struct otp_text service_name; /* OTEL_SERVICE_NAME, or empty */
+    struct otp_text attributes;   /* OTEL_RESOURCE_ATTRIBUTES, or empty */
+    struct otp_text version;      /* of libotelprof */
+    const char *root;             /* put before /proc and /etc, for tests; NULL: nothing */
+};
+
+/* Gets one complete line (no newline) about input that is not used. */
+typedef void (*otp_resource_report)(void *arg, const char *line, size_t len);
+
+/*
+ * Fills r for the calling process; to be done again in a fork child (pid, instance id).
+ * Attributes of the user win over detected ones, except telemetry.sdk.*. report may be NULL.
+ * Context: worker, init.
+ */
+void otp_resource_detect(struct otp_resource *r, const struct otp_resource_input *in,
+                         otp_resource_report report, void *arg);
+
+/* The attribute of that key, or NULL. */
+const struct otp_resource_attr *otp_resource_find(const struct otp_resource *r, const char *key);
+
+/* Base name of the executable of this process, at most room bytes, into out; the length, 0 when unknown. */
+size_t otp_resource_program(char *out, size_t room, const char *root);
+
+/* Host name of this machine into out (at most room bytes); the length. */
+size_t otp_resource_host(char *out, size_t room);
+
+#endif
