@@ -70,7 +70,7 @@ enum otp_otlp_compression {
     OTP_OTLP_COMPRESSION_ZSTD,
 };
 
-/* The OTEL_EXPORTER_OTLP_* variables; in otp_conf.otlp the ones for profiles have won over the others. */
+/* The OTEL_EXPORTER_OTLP_* variables; in otp_conf.otlp those for profiles have won. */
 struct otp_conf_otlp {
     struct otp_text endpoint; /* empty: not set */
     bool endpoint_is_whole;   /* OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT: use as it is, add no path */
@@ -84,7 +84,7 @@ struct otp_conf_otlp {
     bool insecure;
 };
 
-/* All texts are NUL-terminated behind their length; an empty text means that the variable is not set. */
+/* All texts have a NUL behind their length; an empty text: the variable is not set. */
 struct otp_conf {
     bool disabled; /* OTEL_SDK_DISABLED: do nothing at all */
 
@@ -136,10 +136,11 @@ typedef void (*otp_conf_report)(void *arg, enum otp_log_level level, const char 
  */
 void otp_conf_load(struct otp_conf *conf, char *const *envp, otp_conf_report report, void *arg);
 
-/* True when this build can write to outputs of that kind; otp_conf_load reports and leaves out others. */
+/* True when this build can write to that kind of output; a load reports and leaves out others. */
 bool otp_conf_output_supported(enum otp_output_kind kind);
 
-/* True when OTELPROF_PROGRAMS and OTELPROF_SKIP_PROGRAMS let a program of that base name be profiled. */
+/* True when OTELPROF_PROGRAMS and OTELPROF_SKIP_PROGRAMS let the program of that name be profiled.
+ */
 bool otp_conf_wants_program(const struct otp_conf *conf, struct otp_text base_name);
 
 #endif

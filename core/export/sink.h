@@ -32,8 +32,7 @@ struct otp_sink;
 struct otp_message {
     const void *data;
     size_t len;
-    uint64_t flush;    /* number from 0, for names */
-    uint64_t start_ns; /* realtime start of the process, for names */
+    uint64_t flush; /* number from 0, for names */
 };
 
 struct otp_sink_ops {
@@ -88,6 +87,7 @@ struct otp_sink_file_options {
     int base_fd;               /* folder descriptor for relative names (AT_FDCWD allowed) */
     struct otp_text program;   /* for %e and %h; must outlive the sink */
     struct otp_text host;
+    uint64_t start_ns; /* for %t, realtime */
 };
 
 struct otp_sink_file {

@@ -47,7 +47,7 @@ struct otp_template_values {
 bool otp_format_of_name(struct otp_text name, enum otp_format *out_format,
                         enum otp_compression *out_compression);
 
-/* The first sequence of the template that means nothing (at most 2 bytes, a view into it), or empty. */
+/* The first sequence that means nothing (at most 2 bytes, a view into the text), or empty. */
 struct otp_text otp_template_unknown(struct otp_text text);
 
 /* True when the template has %n, so that each flush has a name of its own. */

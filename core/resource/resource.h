@@ -55,10 +55,10 @@ void otp_resource_detect(struct otp_resource *r, const struct otp_resource_input
 /* The attribute of that key, or NULL. */
 const struct otp_resource_attr *otp_resource_find(const struct otp_resource *r, const char *key);
 
-/* Base name of the executable of this process, at most room bytes, into out; the length, 0 when unknown. */
+/* Writes the base name of the executable, at most room bytes; the length, 0 when unknown. */
 size_t otp_resource_program(char *out, size_t room, const char *root);
 
-/* Host name of this machine into out (at most room bytes); the length. */
+/* Writes the host name, at most room bytes; the length. */
 size_t otp_resource_host(char *out, size_t room);
 
 #endif
