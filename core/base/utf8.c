@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/utf8.h"
+
+#include <string.h>
+
+static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
+
+static bool is_tail(unsigned char c)
+{
+    return (c & 0xc0U) == 0x80U;
+}
+
+unsigned otp_utf8_step(const char *s, size_t left)
+{
+    const unsigned char *p = (const unsigned char *)s;
+
+    if (left == 0) {
+        return 0;
+    }
+    if (p[0] < 0x80) {
+        return 1;
+    }
+    if (p[0] < 0xc2 || p[0] > 0xf4) {
+        return 0;
+    }
+    unsigned len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+    if (len > left) {
+        return 0;
+    }
+    /* The second byte has a narrower range behind four of the first bytes. */
+    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
+    if (p[1] < low || p[1] > high) {
+        return 0;
+    }
+    for (unsigned i = 2; i < len; i++) {
+        if (!is_tail(p[i])) {
+            return 0;
+        }
+    }
+    return len;
+}
+
+bool otp_utf8_is_valid(struct otp_text text)
+{
+    size_t pos = 0;
+    while (pos < text.len) {
+        unsigned step = otp_utf8_step(text.data + pos, text.len - pos);
+        if (step == 0) {
+            return false;
+        }
+        pos += step;
+    }
+    return true;
+}
+
+size_t otp_utf8_cut(struct otp_text text, size_t max)
+{
+    if (text.len <= max) {
+        return text.len;
+    }
+    size_t len = max;
+    /* At most three bytes of a character can lie before the cut; more tail bytes are no character.
+     */
+    for (unsigned i = 0; i < 3 && len > 0 && is_tail((unsigned char)text.data[len]); i++) {
+        len--;
+    }
+    return is_tail((unsigned char)text.data[len]) ? max : len;
+}
+
+size_t otp_utf8_clean(struct otp_text text, char *out, size_t room)
+{
+    size_t used = 0;
+    size_t pos = 0;
+    while (pos < text.len) {
+        unsigned step = otp_utf8_step(text.data + pos, text.len - pos);
+        const char *from = step == 0 ? replacement : text.data + pos;
+        size_t len = step == 0 ? sizeof(replacement) - 1 : step;
+        if (len > room - used) {
+            break;
+        }
+        memcpy(out + used, from, len);
+        used += len;
+        pos += step == 0 ? 1 : step;
+    }
+    return used;
+}
