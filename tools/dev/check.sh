@@ -4,8 +4,9 @@
 # tests of tests/run.sh. Goes on after a failure, to report them all. A step that does not say how many
 # things it looked at is a failure. Last line: `N passed, M failed, K skipped`.
 set -u
+# shellcheck disable=SC2086,SC2046
 
-make=${MAKE:-make}
+make="${MAKE:-make} --no-print-directory"
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
@@ -41,15 +42,15 @@ suite() {
     [ "$2" != 0 ] || [ "$status" = 0 ] || one 1 "$name: exit status $status"
 }
 
-shown "$make" -k all
+shown $make -k all
 one $? "make all"
-shown "$make" -k unit-programs
+shown $make -k unit-programs
 one $? "make unit-programs"
 # shellcheck disable=SC2086
 suite unit sh tools/dev/run_units.sh ${UNITS:-}
 for gate; do
     status=0
-    shown "$make" "$gate" || status=1
+    shown $make "$gate" || status=1
     grep -q "^$gate: [1-9][0-9]* .*looked at" "$log" || status=1
     one $status "$gate"
 done
