@@ -56,7 +56,9 @@ COMPILE    = $(CC) $(OTP_FLAGS) $(WARN) $(INCLUDES) $(CPPFLAGS) -MMD -MP -MF $(@
 
 # Parts of core that only the tool needs stay out of the library.
 TOOL_ONLY_CORE :=
-CORE_SRC  := $(sort $(wildcard core/*/*.c))
+# CORE="base symbol" leaves the other folders out: lower layers build and test without the higher ones.
+CORE      ?= *
+CORE_SRC  := $(sort $(wildcard $(CORE:%=core/%/*.c)))
 LIB_SRC   := $(filter-out $(TOOL_ONLY_CORE),$(CORE_SRC)) $(sort $(wildcard preload/*.c))
 TOOL_SRC  := $(sort $(wildcard tools/otelprof/*.c))
 UNIT_SRC  := $(sort $(wildcard tests/unit/test_*.c))
