@@ -169,7 +169,7 @@ $(PRIVATE): $(DEPS)/private/lib%.a: tools/dev/private_archive.sh
 
 # ---- packages ------------------------------------------------------------------------------------
 
-BUILD_PACKAGES := gcc libc6-dev make binutils dpkg-dev ca-certificates libprotobuf-c-dev \
+BUILD_PACKAGES := gcc libc6-dev make binutils ca-certificates libprotobuf-c-dev \
                   protobuf-c-compiler libzstd-dev zlib1g-dev libiberty-dev
 TEST_PACKAGES  := check clang pmccabe pkg-config g++ python3 perl sqlite3 xz-utils zstd gzip bzip2 \
                   redis-server redis-tools nginx-light apache2-utils procps strace gdb

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the linked-in libraries (libunwind, zstd, zlib, protobuf-c, the demangler) get in place of
- * the C library. Private copies of their archives have each outside name X renamed to otp_stub_X, so
- * inside a foreign process they cannot allocate, lock, open, print or make a system call behind our
- * back. A name that nobody defines here fails the link.
+ * the C library. Private copies of their archives have each outside name X renamed to otp_stub_X,
+ * so inside a foreign process they cannot allocate, lock, open, print or make a system call behind
+ * our back. A name that nobody defines here fails the link.
  *
  * I1 A stub changes nothing outside its arguments and never waits.
  * I2 Allocation fails: every library is handed an allocator of ours, or must do without.
@@ -144,6 +144,31 @@ OTP_STUB(char *, strncpy, (char *to, const char *from, size_t size))
     return to;
 }
 
+/* What a fortified build of a library calls: the plain function, once the room is known to do. */
+OTP_STUB(void *, __memcpy_chk, (void *to, const void *from, size_t len, size_t room))
+{
+    if (len > room) {
+        __builtin_trap();
+    }
+    return memcpy(to, from, len);
+}
+
+OTP_STUB(void *, __memmove_chk, (void *to, const void *from, size_t len, size_t room))
+{
+    if (len > room) {
+        __builtin_trap();
+    }
+    return memmove(to, from, len);
+}
+
+OTP_STUB(void *, __memset_chk, (void *to, int byte, size_t len, size_t room))
+{
+    if (len > room) {
+        __builtin_trap();
+    }
+    return memset(to, byte, len);
+}
+
 /* The libraries meet a state that they hold to be impossible. Ending at once beats running on. */
 OTP_STUB(_Noreturn void, __stack_chk_fail, (void))
 {
@@ -196,9 +221,9 @@ static void stub_convert(struct stub_out *out, char kind, bool is_long, va_list 
                  otp_fmt_i64(digits, is_long ? va_arg(*args, long) : va_arg(*args, int)));
         break;
     case 'u':
-        stub_put(out, digits,
-                 otp_fmt_u64(digits,
-                             is_long ? va_arg(*args, unsigned long) : va_arg(*args, unsigned)));
+        stub_put(
+            out, digits,
+            otp_fmt_u64(digits, is_long ? va_arg(*args, unsigned long) : va_arg(*args, unsigned)));
         break;
     case 'x':
         stub_put(out, digits,

@@ -3,16 +3,16 @@
 # build_libunwind.sh OUT: puts a position-independent libunwind.a and its headers into OUT.
 #
 # The distribution's own libunwind.a is not position independent, so it cannot become part of a shared
-# object; its source package can. It is fetched through private copies of the machine's apt sources
-# (nothing of the machine's package state changes), built once, and kept in a cache under a key made of
-# distribution, compiler, flags and recipe.
+# object; the release in its source package can. That is fetched through private copies of the machine's
+# apt sources (signatures checked, nothing of the machine's package state changed), built once, and kept in
+# a cache under a key made of distribution, compiler, flags and recipe.
 #
 # OTELPROF_CACHE  cache directory (default $HOME/.cache/libotelprof)
 # LIBUNWIND_SRC   an unpacked libunwind source tree to use instead of the source package
 # LIBUNWIND_CC    compiler (default gcc)
 set -eu
 
-recipe=1
+recipe=2
 out=${1:?usage: build_libunwind.sh OUT}
 cc=${LIBUNWIND_CC:-gcc}
 flags='-O2 -g -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-plt -fno-stack-protector
@@ -74,7 +74,7 @@ private_sources() {
 }
 
 fetch_source() {
-    need apt-get dpkg-source
+    need apt-get tar gzip
     mkdir -p "$work/etc" "$work/lists/partial" "$work/cache/archives/partial"
     private_sources
     set -- -qq -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$work/etc/parts" \
@@ -83,8 +83,8 @@ fetch_source() {
     (
         cd "$work"
         apt-get "$@" update > apt.log 2>&1 &&
-            apt-get "$@" source --download-only libunwind >> apt.log 2>&1 &&
-            dpkg-source --no-check -x libunwind_*.dsc source >> apt.log 2>&1
+            apt-get "$@" source --download-only --tar-only libunwind >> apt.log 2>&1 &&
+            mkdir source && tar -xf libunwind_*.orig.tar.* -C source --strip-components=1 >> apt.log 2>&1
     ) || {
         sed 's/^/  /' "$work/apt.log" >&2
         fail "cannot fetch the source package libunwind; set LIBUNWIND_SRC to a source tree instead"
