@@ -55,7 +55,7 @@ COMPILE    = $(CC) $(OTP_FLAGS) $(WARN) $(INCLUDES) $(CPPFLAGS) -MMD -MP -MF $(@
 # ---- sources -------------------------------------------------------------------------------------
 
 # Parts of core that only the tool needs stay out of the library.
-TOOL_ONLY_CORE :=
+TOOL_ONLY_CORE := $(wildcard core/decode/*.c)
 # CORE="base symbol" leaves the other folders out: lower layers build and test without the higher ones.
 CORE      ?= *
 CORE_SRC  := $(sort $(wildcard $(CORE:%=core/%/*.c)))
