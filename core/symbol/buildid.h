@@ -12,7 +12,8 @@
 #define OTP_BUILD_ID_HEX_SIZE (2 * OTP_ELF_BUILD_ID_MAX + 1) /* with NUL */
 #define OTP_HTLHASH_HEX_SIZE 33                              /* with NUL */
 
-/* len (at most OTP_ELF_BUILD_ID_MAX, more is cut) bytes as lower-case hex with a NUL. Context: any. */
+/* len bytes (what is over OTP_ELF_BUILD_ID_MAX is cut) as lower-case hex with a NUL. Context: any.
+ */
 void otp_build_id_hex(const uint8_t *id, size_t len, char out[OTP_BUILD_ID_HEX_SIZE]);
 /*
  * htlhash of a file or an image: the first 16 bytes of the SHA-256 of (first 4096 bytes, last 4096

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded parser for ELF64 little-endian x86-64 objects, in a file or as an image in memory. Files are
- * read, never mapped: a mapped file that somebody truncates would kill the host with SIGBUS.
+ * Bounded parser for ELF64 little-endian x86-64 objects, in a file or as an image in memory. Files
+ * are read, never mapped: a mapped file that somebody truncates would kill the host with SIGBUS.
  * Source of all layouts: System V gABI chapters 4 and 5, x86-64 psABI.
  */
 #ifndef OTP_SYMBOL_ELF_H
@@ -14,10 +14,10 @@
 #include "core/base/heap.h"
 #include "core/base/status.h"
 
-#define OTP_ELF_SEGMENTS_MAX 64    /* PT_LOAD segments kept; more are ignored */
+#define OTP_ELF_SEGMENTS_MAX 64     /* PT_LOAD segments kept; more are ignored */
 #define OTP_ELF_SECTIONS_MAX 100000 /* more sections: the section table is not used */
-#define OTP_ELF_BUILD_ID_MAX 64    /* bytes */
-#define OTP_ELF_DEBUGLINK_MAX 256  /* bytes, NUL included */
+#define OTP_ELF_BUILD_ID_MAX 64     /* bytes */
+#define OTP_ELF_DEBUGLINK_MAX 256   /* bytes, NUL included */
 
 /* Where the bytes of an object are: a descriptor (image NULL) or memory (fd not used). */
 struct otp_elf_bytes {
@@ -52,39 +52,40 @@ struct otp_elf_section {
 struct otp_elf {
     struct otp_heap *heap;
     struct otp_elf_bytes bytes;
-    uint64_t section_table_offset;
-    uint64_t dynamic_offset; /* PT_DYNAMIC in the file */
-    uint64_t dynamic_size;   /* 0: none */
+    struct otp_elf_segment *segments; /* in file order */
+    uint32_t segment_count;
+    uint16_t type;        /* ET_EXEC or ET_DYN */
+    uint8_t build_id_len; /* 0: none */
+    uint8_t build_id[OTP_ELF_BUILD_ID_MAX];
+    uint64_t dynamic_offset;       /* PT_DYNAMIC in the file */
+    uint64_t dynamic_size;         /* 0: none */
+    uint64_t section_table_offset; /* 0: none */
+    uint32_t section_count;        /* 0 with a table: the number is in the first header */
+    uint32_t section_names_idx;
     struct otp_elf_section *sections; /* NULL until otp_elf_load_sections() */
     unsigned char *section_names;
     uint64_t section_names_len;
-    uint32_t section_count;
-    uint32_t section_names_idx;
-    uint16_t type; /* ET_EXEC or ET_DYN */
-    uint16_t segment_count;
-    uint8_t build_id_len; /* 0: none */
-    uint8_t build_id[OTP_ELF_BUILD_ID_MAX];
-    struct otp_elf_segment segments[OTP_ELF_SEGMENTS_MAX]; /* in file order */
 };
 
-/* A reader over an open regular file; it keeps no descriptor of its own. INVALID: not a regular file.
+/* The bytes of an open regular file; fd stays the caller's. INVALID: not a regular file.
  * Context: any. */
 enum otp_status otp_elf_bytes_of_file(int fd, struct otp_elf_bytes *out);
-/* Copies len bytes at offset off to buf, all or TRUNCATED or IO. Context: any. */
+/* Copies len bytes at offset off to buf, all, or none with TRUNCATED or IO. Context: any. */
 enum otp_status otp_elf_read(const struct otp_elf_bytes *bytes, uint64_t off, void *buf,
                              uint64_t len);
 
 /*
- * Reads file header, program headers and build id (notes of 4- and 8-byte alignment). bytes.fd stays
- * the caller's and must be open while *out is used for further reading. heap is used for section headers.
- * MALFORMED, TRUNCATED, UNSUPPORTED (other class, machine, type), IO; *out is then empty.
- * Context: any.
+ * Reads file header, program headers and build id (notes of 4- and 8-byte alignment). bytes->fd
+ * must stay open as long as *out is read from. What *out allocates comes from heap. MALFORMED,
+ * TRUNCATED, UNSUPPORTED (other class, machine or type), TOO_LARGE, IO, NO_MEMORY: *out is then
+ * empty. Context: any.
  */
 enum otp_status otp_elf_open(struct otp_heap *heap, const struct otp_elf_bytes *bytes,
                              struct otp_elf *out);
-/* Frees the section headers. */
+/* Frees what elf has allocated and empties it. */
 void otp_elf_close(struct otp_elf *elf);
-/* Reads section headers and names, once; NOT_FOUND: the object has none. Context: any. */
+/* Reads section headers and names, once, and takes the build id from the note sections when it
+ * finds one there. NOT_FOUND: the object has no section headers. Context: any. */
 enum otp_status otp_elf_load_sections(struct otp_elf *elf);
 /* Name of a section, "" when it has none that can be read. */
 const char *otp_elf_section_name(const struct otp_elf *elf, const struct otp_elf_section *s);
@@ -94,6 +95,8 @@ const struct otp_elf_section *otp_elf_section_named(const struct otp_elf *elf, c
 const struct otp_elf_section *otp_elf_section_of_type(const struct otp_elf *elf, uint32_t type);
 /* The executable PT_LOAD that holds an address, or NULL. */
 const struct otp_elf_segment *otp_elf_segment_at(const struct otp_elf *elf, uint64_t vaddr);
+/* File offset of an address that a PT_LOAD fills from the file; false when none does. */
+bool otp_elf_offset_of(const struct otp_elf *elf, uint64_t vaddr, uint64_t *out_offset);
 /* .gnu_debuglink: a file name without slashes to name, its CRC-32; false when there is none. */
 bool otp_elf_debuglink(const struct otp_elf *elf, char name[OTP_ELF_DEBUGLINK_MAX],
                        uint32_t *out_crc);

@@ -21,10 +21,12 @@ struct otp_symbols;
 
 /* What is to be opened; all is borrowed for the call, except image. */
 struct otp_symbol_source {
-    const char *path;     /* as the loader or maps name it; may be "" or "[vdso]" or end in " (deleted)" */
+    /* As the loader or maps name it; may be "", "[vdso]", or end in " (deleted)". */
+    const char *path;
     const char *alt_path; /* tried before path, for example "/proc/self/exe"; may be NULL */
-    const void *image;    /* the object as bytes in memory (vdso) instead of a file, else NULL; must
-                             stay readable until otp_symbols_destroy() */
+    /* The object as bytes in memory (vdso), read instead of a file; else NULL. It must stay
+     * readable until otp_symbols_destroy(). */
+    const void *image;
     uint64_t image_len;
     const uint8_t *build_id; /* of the object in memory; a file with another one is not used */
     size_t build_id_len;     /* 0: not known */
@@ -47,7 +49,7 @@ enum otp_status otp_symbols_open(struct otp_heap *heap, const struct otp_symbol_
 /* Frees everything. s may be NULL. */
 void otp_symbols_destroy(struct otp_symbols *s);
 
-/* OTP_OK: a file or image was read. NOT_FOUND: no such file, or one with another build id. Else
+/* OTP_OK: a file or image was read. NOT_FOUND: no such file, or one with another build id. Else:
  * what was wrong with it. */
 enum otp_status otp_symbols_file_status(const struct otp_symbols *s);
 /* The path of the source without " (deleted)": the name for the mapping. */
@@ -62,17 +64,17 @@ const struct otp_elf_segment *otp_symbols_segment(const struct otp_symbols *s, u
 const struct otp_elf_segment *otp_symbols_segments(const struct otp_symbols *s, size_t *out_count);
 
 /*
- * Loads the function symbols, once; a second call repeats the first answer. From .symtab of the file,
- * else of its separate debug file (build-id folder, debug link), always with .dynsym and PLT stubs.
- * What could be read is kept also when another part was bad. NOT_FOUND: no symbol at all; NO_MEMORY:
- * nothing is kept and the call may be repeated. Context: worker; reads files.
+ * Loads the function symbols, once; a second call repeats the first answer. From .symtab of the
+ * file, else of its separate debug file (build-id folder, debug link), always with .dynsym and PLT
+ * stubs. What could be read is kept also when another part was bad. NOT_FOUND: no symbol at all;
+ * NO_MEMORY: nothing is kept and the call may be repeated. Context: worker; reads files.
  */
 enum otp_status otp_symbols_load_names(struct otp_symbols *s);
 /* Number of symbols loaded. */
 size_t otp_symbols_count(const struct otp_symbols *s);
 /*
- * The function that holds an address, loading the names when that is not done yet. For the caller of
- * a frame pass the return address minus one. False: inside no symbol. Context: worker; may read files.
+ * The function that holds an address, loading the names when that is not done yet. For a return
+ * address pass it minus one. False: inside no symbol. Context: worker; may read files.
  */
 bool otp_symbols_find(struct otp_symbols *s, uint64_t elf_vaddr, struct otp_symbol *out);
 /* Symbol number idx in address order, for dumps and tests. False: no such symbol or name. */
