@@ -70,7 +70,7 @@ enum otp_otlp_compression {
     OTP_OTLP_COMPRESSION_ZSTD,
 };
 
-/* The OTEL_EXPORTER_OTLP_* variables; in otp_conf.otlp those for profiles have won. */
+/* The OTEL_EXPORTER_OTLP_* variables; those for profiles (..._OTLP_PROFILES_*) have won. */
 struct otp_conf_otlp {
     struct otp_text endpoint; /* empty: not set */
     bool endpoint_is_whole;   /* OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT: use as it is, add no path */
@@ -118,9 +118,7 @@ struct otp_conf {
 
     struct otp_text service_name;
     struct otp_text resource_attributes; /* as given; decoded by core/resource */
-    struct otp_conf_otlp otlp;           /* what to use */
-    struct otp_conf_otlp otlp_general;   /* OTEL_EXPORTER_OTLP_* alone */
-    struct otp_conf_otlp otlp_profiles;  /* OTEL_EXPORTER_OTLP_PROFILES_* alone */
+    struct otp_conf_otlp otlp;
 };
 
 /*
