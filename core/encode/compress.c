@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/encode/compress.h"
+
+#include <limits.h>
+#include <string.h>
+
+#define ZSTD_STATIC_LINKING_ONLY /* for the allocator and the parameters of a context */
+#include <zlib.h>
+#include <zstd.h>
+
+#define GZIP_WINDOW (MAX_WBITS + 16) /* 16: a gzip head instead of zlib's */
+#define GZIP_MEM_LEVEL 8
+#define GZIP_STEP ((size_t)32 << 10)
+#define LEVEL_MIN 1
+#define LEVEL_MAX 9
+/* Tables and window that keep every level's workspace under 4 MiB. */
+#define ZSTD_TABLE_LOG 17U
+#define ZSTD_WINDOW_LOG 20U
+
+static int clamp_level(int level)
+{
+    return level < LEVEL_MIN ? LEVEL_MIN : level > LEVEL_MAX ? LEVEL_MAX : level;
+}
+
+/* Takes back what was appended and says why. */
+static enum otp_status undo(struct otp_buf *out, size_t len, size_t refused)
+{
+    enum otp_status status = out->heap->failures != refused ? OTP_NO_MEMORY : OTP_TOO_LARGE;
+    out->len = len;
+    out->failed = false;
+    return status;
+}
+
+static void *gzip_alloc(void *heap, unsigned items, unsigned size)
+{
+    return otp_heap_calloc(heap, items, size);
+}
+
+static void heap_free(void *heap, void *p)
+{
+    otp_heap_free(heap, p);
+}
+
+/* Runs the stream to its end; its input may be longer than it can count. */
+static bool deflate_all(z_stream *z, const void *in, size_t len, struct otp_buf *out)
+{
+    const unsigned char *next = in;
+    int result = Z_OK;
+    z->next_in = (z_const Bytef *)(uintptr_t)next;
+    while (result == Z_OK || result == Z_BUF_ERROR) {
+        if (z->avail_in == 0 && len > 0) {
+            z->avail_in = len > UINT_MAX ? UINT_MAX : (unsigned)len;
+            len -= z->avail_in;
+        }
+        z->next_out = otp_buf_reserve(out, GZIP_STEP);
+        if (z->next_out == NULL) {
+            return false;
+        }
+        z->avail_out = (unsigned)GZIP_STEP;
+        result = deflate(z, len == 0 ? Z_FINISH : Z_NO_FLUSH);
+        out->len += GZIP_STEP - z->avail_out;
+    }
+    return result == Z_STREAM_END;
+}
+
+enum otp_status otp_gzip(struct otp_heap *heap, const void *in, size_t len, int level,
+                         struct otp_buf *out)
+{
+    size_t before = out->len;
+    size_t refused = out->heap->failures;
+    z_stream z;
+    if (!otp_buf_ok(out)) {
+        return OTP_NO_MEMORY;
+    }
+    memset(&z, 0, sizeof(z));
+    z.zalloc = gzip_alloc;
+    z.zfree = heap_free;
+    z.opaque = heap;
+    if (deflateInit2(&z, clamp_level(level), Z_DEFLATED, GZIP_WINDOW, GZIP_MEM_LEVEL,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+        return OTP_NO_MEMORY;
+    }
+    bool ok = deflate_all(&z, in, len, out);
+    (void)deflateEnd(&z);
+    return ok ? OTP_OK : undo(out, before, refused);
+}
+
+static void *zstd_alloc(void *heap, size_t size)
+{
+    return otp_heap_alloc(heap, size);
+}
+
+static bool set_up(ZSTD_CCtx *c, size_t len, int level)
+{
+    ZSTD_compressionParameters p = ZSTD_getCParams(level, len, 0);
+    p.windowLog = p.windowLog > ZSTD_WINDOW_LOG ? ZSTD_WINDOW_LOG : p.windowLog;
+    p.hashLog = p.hashLog > ZSTD_TABLE_LOG ? ZSTD_TABLE_LOG : p.hashLog;
+    p.chainLog = p.chainLog > ZSTD_TABLE_LOG ? ZSTD_TABLE_LOG : p.chainLog;
+    const struct {
+        ZSTD_cParameter name;
+        int value;
+    } parameters[] = {
+        {ZSTD_c_compressionLevel, level},
+        {ZSTD_c_windowLog, (int)p.windowLog},
+        {ZSTD_c_hashLog, (int)p.hashLog},
+        {ZSTD_c_chainLog, (int)p.chainLog},
+        {ZSTD_c_checksumFlag, 1},
+        {ZSTD_c_contentSizeFlag, 1},
+    };
+    for (size_t i = 0; i < OTP_ARRAY_LEN(parameters); i++) {
+        if (ZSTD_isError(ZSTD_CCtx_setParameter(c, parameters[i].name, parameters[i].value))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum otp_status otp_zstd(struct otp_heap *heap, const void *in, size_t len, int level,
+                         struct otp_buf *out)
+{
+    const ZSTD_customMem memory = {
+        .customAlloc = zstd_alloc, .customFree = heap_free, .opaque = heap};
+    size_t before = out->len;
+    size_t refused = out->heap->failures;
+    size_t bound = ZSTD_compressBound(len);
+    if (!otp_buf_ok(out)) {
+        return OTP_NO_MEMORY;
+    }
+    if (ZSTD_isError(bound)) {
+        return OTP_TOO_LARGE;
+    }
+    unsigned char *to = otp_buf_reserve(out, bound);
+    if (to == NULL) {
+        return undo(out, before, refused);
+    }
+    ZSTD_CCtx *c = ZSTD_createCCtx_advanced(memory);
+    if (c == NULL) {
+        return OTP_NO_MEMORY;
+    }
+    size_t n = set_up(c, len, clamp_level(level)) ? ZSTD_compress2(c, to, bound, in, len) : SIZE_MAX;
+    (void)ZSTD_freeCCtx(c);
+    if (ZSTD_isError(n)) {
+        return OTP_NO_MEMORY;
+    }
+    out->len += n;
+    return OTP_OK;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/encode/otlp_write.h"
+
+#include <string.h>
+
+#include "proto/otlp_profiles.pb-c.h"
+
+#include "core/encode/value.h"
+#include "core/encode/wire.h"
+
+#define PB(name) Opentelemetry__Proto__Profiles__V1development__##name
+#define PB_INIT(NAME) OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__##NAME##__INIT
+
+/* Fields of the messages that are put together here. */
+enum {
+    DATA_RESOURCE_PROFILES = 1,
+    DATA_DICTIONARY = 2,
+    RESOURCE_PROFILES_RESOURCE = 1,
+    RESOURCE_PROFILES_SCOPE_PROFILES = 2,
+    RESOURCE_ATTRIBUTES = 1,
+    SCOPE_PROFILES_SCOPE = 1,
+    SCOPE_PROFILES_PROFILES = 2,
+    SCHEMA_URL = 3, /* of ResourceProfiles and ScopeProfiles */
+    SCOPE_NAME = 1,
+    SCOPE_VERSION = 2,
+    SCOPE_ATTRIBUTES = 3,
+    KEY_VALUE_KEY = 1,
+    ATTR_KEY = 1, /* of KeyValueAndUnit */
+    ATTR_VALUE = 2, /* of KeyValue too */
+    ATTR_UNIT = 3,
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLES = 2,
+    TABLE_MAPPING = 1,
+    TABLE_LOCATION = 2,
+    TABLE_FUNCTION = 3,
+    TABLE_LINK = 4,
+    TABLE_STRING = 5,
+    TABLE_ATTRIBUTE = 6,
+    TABLE_STACK = 7
+};
+
+struct writer {
+    const struct otp_plan *plan;
+    const struct otp_dict *dict;
+    const struct otp_otlp_frame *frame;
+    struct otp_buf *out;
+    /* Working space, as large as the longest one of each. */
+    int32_t *numbers;
+    PB(Line) *lines;
+    PB(Line) **line_ptrs;
+    int64_t *values;
+    uint64_t *times;
+};
+
+static int32_t number(const struct writer *w, enum otp_plan_table table, uint32_t id)
+{
+    return (int32_t)otp_plan_number(w->plan, table, id);
+}
+
+/* The numbers of the entries in ids, into w->numbers; returns how many. */
+static size_t put_numbers(const struct writer *w, enum otp_plan_table table,
+                          struct otp_pool_tail ids)
+{
+    const uint32_t *id = ids.data;
+    size_t count = ids.len / sizeof(id[0]);
+    for (size_t i = 0; i < count; i++) {
+        w->numbers[i] = number(w, table, id[i]);
+    }
+    return count;
+}
+
+static size_t put_list(const struct writer *w, uint32_t list)
+{
+    return put_numbers(w, OTP_PLAN_ATTRS, otp_pool_tail(&w->dict->lists, list));
+}
+
+/* ---- attributes ---- */
+
+static void write_value(const struct writer *w, const struct otp_dict_attr *head,
+                        struct otp_pool_tail tail)
+{
+    if (tail.len > 0) {
+        otp_wire_bytes(w->out, ATTR_VALUE, tail.data, tail.len);
+        return;
+    }
+    const struct otp_value_limits limits = {.heap = w->dict->heap,
+                                            .max_string = w->dict->max_string};
+    struct otp_attr scalar = {.kind = (enum otp_attr_kind)head->kind,
+                              .string = otp_dict_text(w->dict, head->text),
+                              .number = (int64_t)head->bits};
+    memcpy(&scalar.real, &head->bits, sizeof(scalar.real));
+    size_t mark = otp_wire_open(w->out, ATTR_VALUE);
+    (void)otp_value_encode(&limits, &scalar, w->out); /* fails only as the buffer does */
+    otp_wire_close(w->out, mark);
+}
+
+/* Resource and scope carry their attributes in place, with plain keys: not all receivers of today resolve
+ * references there. */
+static void write_plain_attrs(const struct writer *w, uint32_t field, const uint32_t *attrs,
+                              size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, attrs[i]);
+        struct otp_text key = otp_dict_text(w->dict, head->key);
+        size_t mark = otp_wire_open(w->out, field);
+        otp_wire_bytes(w->out, KEY_VALUE_KEY, key.data, key.len);
+        write_value(w, head, otp_pool_tail(&w->dict->attrs, attrs[i]));
+        otp_wire_close(w->out, mark);
+    }
+}
+
+static void write_text(const struct writer *w, uint32_t field, uint32_t string)
+{
+    if (string != 0) {
+        struct otp_text t = otp_dict_text(w->dict, string);
+        otp_wire_bytes(w->out, field, t.data, t.len);
+    }
+}
+
+/* ---- dictionary ---- */
+
+static void write_mapping(const struct writer *w, uint32_t id)
+{
+    const struct otp_dict_mapping *head = otp_pool_head(&w->dict->mappings, id);
+    PB(Mapping) m = PB_INIT(MAPPING);
+    m.memory_start = head->start;
+    m.memory_limit = head->limit;
+    m.file_offset = head->file_offset;
+    m.filename_strindex = number(w, OTP_PLAN_STRINGS, head->filename);
+    m.n_attribute_indices = put_list(w, head->attrs);
+    m.attribute_indices = w->numbers;
+    otp_wire_message(w->out, TABLE_MAPPING, &m.base);
+}
+
+static void write_location(const struct writer *w, uint32_t id)
+{
+    static const PB(Line) empty_line = PB_INIT(LINE);
+    const struct otp_dict_location *head = otp_pool_head(&w->dict->locations, id);
+    struct otp_pool_tail tail = otp_pool_tail(&w->dict->locations, id);
+    const struct otp_dict_line *lines = tail.data;
+    PB(Location) l = PB_INIT(LOCATION);
+    l.mapping_index = number(w, OTP_PLAN_MAPPINGS, head->mapping);
+    l.address = head->address;
+    l.n_lines = tail.len / sizeof(lines[0]);
+    l.lines = w->line_ptrs;
+    for (size_t i = 0; i < l.n_lines; i++) {
+        w->lines[i] = empty_line;
+        w->lines[i].function_index = number(w, OTP_PLAN_FUNCTIONS, lines[i].function);
+        w->lines[i].line = lines[i].line;
+        w->lines[i].column = lines[i].column;
+    }
+    l.n_attribute_indices = put_list(w, head->attrs);
+    l.attribute_indices = w->numbers;
+    otp_wire_message(w->out, TABLE_LOCATION, &l.base);
+}
+
+static void write_function(const struct writer *w, uint32_t id)
+{
+    const struct otp_dict_function *head = otp_pool_head(&w->dict->functions, id);
+    PB(Function) f = PB_INIT(FUNCTION);
+    f.name_strindex = number(w, OTP_PLAN_STRINGS, head->name);
+    f.system_name_strindex = number(w, OTP_PLAN_STRINGS, head->system_name);
+    f.filename_strindex = number(w, OTP_PLAN_STRINGS, head->filename);
+    f.start_line = head->start_line;
+    otp_wire_message(w->out, TABLE_FUNCTION, &f.base);
+}
+
+static void write_link(const struct writer *w, uint32_t id)
+{
+    struct otp_dict_link head;
+    PB(Link) l = PB_INIT(LINK);
+    memcpy(&head, otp_pool_head(&w->dict->links, id), sizeof(head));
+    if (id != 0 || w->frame->zero_link) {
+        l.trace_id.data = head.trace_id;
+        l.trace_id.len = sizeof(head.trace_id);
+        l.span_id.data = head.span_id;
+        l.span_id.len = sizeof(head.span_id);
+    }
+    otp_wire_message(w->out, TABLE_LINK, &l.base);
+}
+
+static void write_attribute(const struct writer *w, uint32_t id)
+{
+    size_t mark = otp_wire_open(w->out, TABLE_ATTRIBUTE);
+    if (id != 0) {
+        const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
+        otp_wire_uint(w->out, ATTR_KEY, otp_plan_number(w->plan, OTP_PLAN_STRINGS, head->key));
+        write_value(w, head, otp_pool_tail(&w->dict->attrs, id));
+        if (head->unit != 0) {
+            otp_wire_uint(w->out, ATTR_UNIT,
+                          otp_plan_number(w->plan, OTP_PLAN_STRINGS, head->unit));
+        }
+    }
+    otp_wire_close(w->out, mark);
+}
+
+static void write_stack(const struct writer *w, uint32_t id)
+{
+    PB(Stack) s = PB_INIT(STACK);
+    s.n_location_indices =
+        put_numbers(w, OTP_PLAN_LOCATIONS, otp_pool_tail(&w->dict->stacks, id));
+    s.location_indices = w->numbers;
+    otp_wire_message(w->out, TABLE_STACK, &s.base);
+}
+
+/* Entry 0 and all entries that have a number. */
+static void write_table(const struct writer *w, enum otp_plan_table table, uint32_t pool_count,
+                        void (*write_entry)(const struct writer *w, uint32_t id))
+{
+    write_entry(w, 0);
+    for (uint32_t id = 1; id < pool_count; id++) {
+        if (otp_plan_number(w->plan, table, id) != 0) {
+            write_entry(w, id);
+        }
+    }
+}
+
+static void write_dictionary(const struct writer *w)
+{
+    const struct otp_dict *d = w->dict;
+    size_t mark = otp_wire_open(w->out, DATA_DICTIONARY);
+    write_table(w, OTP_PLAN_MAPPINGS, d->mappings.count, write_mapping);
+    write_table(w, OTP_PLAN_LOCATIONS, d->locations.count, write_location);
+    write_table(w, OTP_PLAN_FUNCTIONS, d->functions.count, write_function);
+    write_table(w, OTP_PLAN_LINKS, d->links.count, write_link);
+    for (uint32_t i = 0; i < w->plan->count[OTP_PLAN_STRINGS]; i++) {
+        struct otp_text t = otp_dict_text(d, w->plan->strings[i]);
+        otp_wire_bytes(w->out, TABLE_STRING, t.data, t.len);
+    }
+    write_table(w, OTP_PLAN_ATTRS, d->attrs.count, write_attribute);
+    write_table(w, OTP_PLAN_STACKS, d->stacks.count, write_stack);
+    otp_wire_close(w->out, mark);
+}
+
+/* ---- profiles ---- */
+
+/* Values and times of one sample, into the working space of w; returns how many. */
+static size_t put_observations(const struct writer *w, const struct otp_plan_profile *p,
+                               uint32_t slot)
+{
+    const struct otp_group *g = p->group;
+    const int64_t *values = otp_group_seen_values(g);
+    const uint64_t *times = otp_group_seen_times(g);
+    size_t count = 0;
+    for (uint32_t i = p->start[slot]; i < p->start[slot + 1]; i++) {
+        size_t idx = p->order[i];
+        if (otp_plan_keeps(p, idx)) {
+            w->values[count] = values[idx * g->type_count + p->type];
+            w->times[count++] = times[idx];
+        }
+    }
+    return count;
+}
+
+static void write_sample(const struct writer *w, const struct otp_plan_profile *p, uint32_t slot)
+{
+    const struct otp_group_sample *who = otp_group_slot(p->group, slot);
+    PB(Sample) s = PB_INIT(SAMPLE);
+    int64_t sum = 0;
+    if (p->timed) {
+        size_t count = put_observations(w, p, slot);
+        s.n_values = p->ones && !w->frame->keep_ones ? 0 : count;
+        s.values = w->values;
+        s.n_timestamps_unix_nano = count;
+        s.timestamps_unix_nano = w->times;
+    } else {
+        sum = otp_group_sum(p->group, slot, p->type);
+        s.n_values = sum != 0;
+        s.values = &sum;
+    }
+    if (s.n_values == 0 && s.n_timestamps_unix_nano == 0) {
+        return;
+    }
+    s.stack_index = number(w, OTP_PLAN_STACKS, who->stack);
+    s.n_attribute_indices = put_list(w, who->list);
+    s.attribute_indices = w->numbers;
+    s.link_index = number(w, OTP_PLAN_LINKS, who->link);
+    otp_wire_message(w->out, PROFILE_SAMPLES, &s.base);
+}
+
+static void fill_type(const struct writer *w, const struct otp_group_type *t, PB(ValueType) *out)
+{
+    out->type_strindex = number(w, OTP_PLAN_STRINGS, t->type);
+    out->unit_strindex = number(w, OTP_PLAN_STRINGS, t->unit);
+}
+
+static bool is_zero_id(const uint8_t id[16])
+{
+    static const uint8_t zero[16];
+    return memcmp(id, zero, sizeof(zero)) == 0;
+}
+
+/* All fields of the profile behind its samples. */
+static void write_profile_rest(const struct writer *w, const struct otp_plan_profile *p)
+{
+    const struct otp_group *g = p->group;
+    PB(Profile) rest;
+    PB(ValueType) period_type = PB_INIT(VALUE_TYPE);
+    uint8_t id[16];
+    opentelemetry__proto__profiles__v1development__profile__init(&rest);
+    memcpy(id, g->types[p->type].id[p->timed], sizeof(id));
+    fill_type(w, &g->period_type, &period_type);
+    rest.time_unix_nano = w->plan->time_ns;
+    rest.duration_nano = w->plan->duration_ns;
+    rest.period_type = &period_type;
+    rest.period = g->period;
+    rest.profile_id.data = id;
+    rest.profile_id.len = is_zero_id(id) ? 0 : sizeof(id);
+    rest.dropped_attributes_count = g->dropped_attributes;
+    if (g->payload != NULL) {
+        rest.original_payload_format = g->payload_format;
+        rest.original_payload.data = g->payload;
+        rest.original_payload.len = g->payload_len;
+    }
+    rest.n_attribute_indices = put_list(w, g->attrs);
+    rest.attribute_indices = w->numbers;
+    otp_wire_fields(w->out, &rest.base);
+}
+
+static void write_profile(const struct writer *w, const struct otp_plan_profile *p)
+{
+    PB(ValueType) sample_type = PB_INIT(VALUE_TYPE);
+    size_t mark = otp_wire_open(w->out, SCOPE_PROFILES_PROFILES);
+    fill_type(w, &p->group->types[p->type], &sample_type);
+    otp_wire_message(w->out, PROFILE_SAMPLE_TYPE, &sample_type.base);
+    for (uint32_t slot = 0; slot < p->group->slots.count; slot++) {
+        if ((otp_group_slot(p->group, slot)->timed != 0) == p->timed) {
+            write_sample(w, p, slot);
+        }
+    }
+    write_profile_rest(w, p);
+    otp_wire_close(w->out, mark);
+}
+
+static void write_scope_profiles(const struct writer *w)
+{
+    const struct otp_otlp_frame *f = w->frame;
+    size_t mark = otp_wire_open(w->out, RESOURCE_PROFILES_SCOPE_PROFILES);
+    size_t scope = otp_wire_open(w->out, SCOPE_PROFILES_SCOPE);
+    write_text(w, SCOPE_NAME, f->scope_name);
+    write_text(w, SCOPE_VERSION, f->scope_version);
+    write_plain_attrs(w, SCOPE_ATTRIBUTES, f->scope_attrs, f->scope_attr_count);
+    otp_wire_close(w->out, scope);
+    for (size_t i = 0; i < w->plan->profile_count; i++) {
+        write_profile(w, &w->plan->profiles[i]);
+    }
+    write_text(w, SCHEMA_URL, f->scope_schema_url);
+    otp_wire_close(w->out, mark);
+}
+
+static void write_resource_profiles(const struct writer *w)
+{
+    const struct otp_otlp_frame *f = w->frame;
+    size_t mark = otp_wire_open(w->out, DATA_RESOURCE_PROFILES);
+    size_t resource = otp_wire_open(w->out, RESOURCE_PROFILES_RESOURCE);
+    write_plain_attrs(w, RESOURCE_ATTRIBUTES, f->resource_attrs, f->resource_attr_count);
+    otp_wire_close(w->out, resource);
+    write_scope_profiles(w);
+    write_text(w, SCHEMA_URL, f->resource_schema_url);
+    otp_wire_close(w->out, mark);
+}
+
+/* ---- working space ---- */
+
+static bool make_space(struct writer *w)
+{
+    const struct otp_dict *d = w->dict;
+    struct otp_heap *heap = d->heap;
+    size_t tail = d->stacks.longest_tail;
+    tail = d->lists.longest_tail > tail ? d->lists.longest_tail : tail;
+    size_t lines = d->locations.longest_tail / sizeof(struct otp_dict_line);
+    w->numbers = otp_heap_calloc(heap, tail / sizeof(uint32_t), sizeof(w->numbers[0]));
+    w->lines = otp_heap_calloc(heap, lines, sizeof(w->lines[0]));
+    w->line_ptrs = otp_heap_calloc(heap, lines, sizeof(w->line_ptrs[0]));
+    w->values = otp_heap_calloc(heap, w->plan->longest_sample, sizeof(w->values[0]));
+    w->times = otp_heap_calloc(heap, w->plan->longest_sample, sizeof(w->times[0]));
+    if (w->numbers == NULL || w->lines == NULL || w->line_ptrs == NULL || w->values == NULL ||
+        w->times == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < lines; i++) {
+        w->line_ptrs[i] = &w->lines[i];
+    }
+    return true;
+}
+
+static void free_space(struct writer *w)
+{
+    struct otp_heap *heap = w->dict->heap;
+    otp_heap_free(heap, w->numbers);
+    otp_heap_free(heap, w->lines);
+    otp_heap_free(heap, w->line_ptrs);
+    otp_heap_free(heap, w->values);
+    otp_heap_free(heap, w->times);
+}
+
+enum otp_status otp_otlp_write(const struct otp_plan *plan, const struct otp_otlp_frame *frame,
+                               struct otp_buf *out)
+{
+    struct writer w = {.plan = plan, .dict = &plan->store->dict, .frame = frame, .out = out};
+    bool ok = make_space(&w);
+    if (ok) {
+        write_resource_profiles(&w);
+        write_dictionary(&w);
+    }
+    free_space(&w);
+    return ok ? OTP_OK : OTP_NO_MEMORY;
+}

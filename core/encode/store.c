@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/encode/store.h"
+
+#include <string.h>
+
+#include "core/base/sys.h"
+
+static struct otp_store *store_of(struct otp_visitor *v)
+{
+    return (struct otp_store *)(void *)v;
+}
+
+static void random_id(void *arg, uint8_t out_id[16])
+{
+    (void)arg;
+    otp_sys_random(out_id, 16);
+    out_id[0] |= 0x80; /* never all zero, which means none */
+}
+
+static enum otp_status begin_profile(struct otp_visitor *v, const struct otp_visit_profile *p)
+{
+    struct otp_store *s = store_of(v);
+    if (s->status != OTP_OK) {
+        return s->status;
+    }
+    if (s->open != NULL) {
+        s->status = OTP_INVALID;
+        return s->status;
+    }
+    s->status = otp_group_create(&s->dict, p, &s->open);
+    if (s->status != OTP_OK) {
+        return s->status;
+    }
+    for (size_t i = 0; i < s->open->type_count; i++) {
+        s->make_id(s->make_id_arg, s->open->types[i].id[0]);
+        s->make_id(s->make_id_arg, s->open->types[i].id[1]);
+    }
+    *s->tail = s->open;
+    s->tail = &s->open->next;
+    s->group_count++;
+    return OTP_OK;
+}
+
+/* The rest of a naming call: nothing happens any more once the visit has failed. */
+#define NAMING_CALL(s, call)                                                                       \
+    do {                                                                                           \
+        *out_id = 0;                                                                               \
+        if ((s)->status == OTP_OK) {                                                               \
+            (s)->status = (call);                                                                  \
+        }                                                                                          \
+        return (s)->status;                                                                        \
+    } while (0)
+
+static enum otp_status mapping(struct otp_visitor *v, const struct otp_visit_mapping *m,
+                               uint32_t *out_id)
+{
+    struct otp_store *s = store_of(v);
+    NAMING_CALL(s, otp_dict_mapping(&s->dict, m, out_id));
+}
+
+static enum otp_status frame(struct otp_visitor *v, const struct otp_visit_frame *f,
+                             uint32_t *out_id)
+{
+    struct otp_store *s = store_of(v);
+    NAMING_CALL(s, otp_dict_frame(&s->dict, f, out_id));
+}
+
+static enum otp_status stack(struct otp_visitor *v, const uint32_t *frames, size_t count,
+                             uint32_t *out_id)
+{
+    struct otp_store *s = store_of(v);
+    NAMING_CALL(s, otp_dict_stack(&s->dict, frames, count, out_id));
+}
+
+static enum otp_status attr(struct otp_visitor *v, const struct otp_attr *a, uint32_t *out_id)
+{
+    struct otp_store *s = store_of(v);
+    NAMING_CALL(s, otp_dict_attr(&s->dict, a, out_id));
+}
+
+static enum otp_status link(struct otp_visitor *v, const uint8_t trace_id[16],
+                            const uint8_t span_id[8], uint32_t *out_id)
+{
+    struct otp_store *s = store_of(v);
+    NAMING_CALL(s, otp_dict_link(&s->dict, trace_id, span_id, out_id));
+}
+
+static enum otp_status sample(struct otp_visitor *v, const struct otp_visit_sample *told)
+{
+    struct otp_store *s = store_of(v);
+    if (s->status == OTP_OK) {
+        s->status = s->open == NULL ? OTP_INVALID : otp_group_add(s->open, &s->dict, told);
+    }
+    return s->status;
+}
+
+static enum otp_status end_profile(struct otp_visitor *v)
+{
+    struct otp_store *s = store_of(v);
+    if (s->status == OTP_OK && s->open == NULL) {
+        s->status = OTP_INVALID;
+    }
+    s->open = NULL;
+    return s->status;
+}
+
+enum otp_status otp_store_init(struct otp_store *s, struct otp_heap *heap,
+                               const struct otp_store_options *options)
+{
+    const struct otp_visitor calls = {
+        .begin_profile = begin_profile,
+        .mapping = mapping,
+        .frame = frame,
+        .stack = stack,
+        .attr = attr,
+        .link = link,
+        .sample = sample,
+        .end_profile = end_profile,
+    };
+    size_t max_string = options->max_string_bytes;
+    memset(s, 0, sizeof(*s));
+    s->visitor = calls;
+    s->tail = &s->groups;
+    s->make_id = options->make_id != NULL ? options->make_id : random_id;
+    s->make_id_arg = options->make_id_arg;
+    return otp_dict_init(&s->dict, heap, max_string == 0 ? OTP_STORE_MAX_STRING : max_string);
+}
+
+void otp_store_clear(struct otp_store *s)
+{
+    struct otp_group *g = s->groups;
+    while (g != NULL) {
+        struct otp_group *next = g->next;
+        otp_group_destroy(g);
+        g = next;
+    }
+    s->groups = NULL;
+    s->tail = &s->groups;
+    s->open = NULL;
+    s->group_count = 0;
+}
+
+void otp_store_fini(struct otp_store *s)
+{
+    otp_store_clear(s);
+    otp_dict_fini(&s->dict);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiving half of every builder: a visitor that interns names (dict.h) and merges samples (group.h).
+ * A builder embeds one and writes its format from it. Knows no format.
+ */
+#ifndef OTP_ENCODE_STORE_H
+#define OTP_ENCODE_STORE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/heap.h"
+#include "core/base/status.h"
+#include "core/encode/dict.h"
+#include "core/encode/group.h"
+#include "core/encode/visitor.h"
+
+#define OTP_STORE_MAX_STRING ((size_t)65536)
+
+struct otp_store {
+    struct otp_visitor visitor; /* first: a visitor that is given back to us is the store */
+    enum otp_status status;     /* of the visit; sticky */
+    struct otp_dict dict;
+    struct otp_group *groups; /* as told */
+    struct otp_group **tail;
+    struct otp_group *open; /* between begin_profile and end_profile */
+    size_t group_count;
+    void (*make_id)(void *arg, uint8_t out_id[16]);
+    void *make_id_arg;
+};
+
+struct otp_store_options {
+    size_t max_string_bytes; /* 0: OTP_STORE_MAX_STRING */
+    void (*make_id)(void *arg, uint8_t out_id[16]); /* NULL: random */
+    void *make_id_arg;
+};
+
+/* An empty store; it must not move afterwards. After OTP_NO_MEMORY otp_store_fini may be called.
+ * Context: worker. */
+enum otp_status otp_store_init(struct otp_store *s, struct otp_heap *heap,
+                               const struct otp_store_options *options);
+/* Frees everything. */
+void otp_store_fini(struct otp_store *s);
+/* Forgets profiles and samples; names stay. */
+void otp_store_clear(struct otp_store *s);
+
+#endif
