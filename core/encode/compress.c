@@ -100,12 +100,9 @@ static bool set_up(ZSTD_CCtx *c, size_t len, int level)
         ZSTD_cParameter name;
         int value;
     } parameters[] = {
-        {ZSTD_c_compressionLevel, level},
-        {ZSTD_c_windowLog, (int)p.windowLog},
-        {ZSTD_c_hashLog, (int)p.hashLog},
-        {ZSTD_c_chainLog, (int)p.chainLog},
-        {ZSTD_c_checksumFlag, 1},
-        {ZSTD_c_contentSizeFlag, 1},
+        {ZSTD_c_compressionLevel, level}, {ZSTD_c_windowLog, (int)p.windowLog},
+        {ZSTD_c_hashLog, (int)p.hashLog}, {ZSTD_c_chainLog, (int)p.chainLog},
+        {ZSTD_c_checksumFlag, 1},         {ZSTD_c_contentSizeFlag, 1},
     };
     for (size_t i = 0; i < OTP_ARRAY_LEN(parameters); i++) {
         if (ZSTD_isError(ZSTD_CCtx_setParameter(c, parameters[i].name, parameters[i].value))) {
@@ -137,7 +134,8 @@ enum otp_status otp_zstd(struct otp_heap *heap, const void *in, size_t len, int 
     if (c == NULL) {
         return OTP_NO_MEMORY;
     }
-    size_t n = set_up(c, len, clamp_level(level)) ? ZSTD_compress2(c, to, bound, in, len) : SIZE_MAX;
+    size_t n =
+        set_up(c, len, clamp_level(level)) ? ZSTD_compress2(c, to, bound, in, len) : SIZE_MAX;
     (void)ZSTD_freeCCtx(c);
     if (ZSTD_isError(n)) {
         return OTP_NO_MEMORY;

@@ -17,9 +17,9 @@
 #define OTP_ZSTD_LEVEL 3
 
 /*
- * Appends in as one gzip member (RFC 1952; no name, time 0) to out. level: 1 fast to 9 small, others
- * are moved into that range. Works in about 270 KiB of heap. OTP_NO_MEMORY, OTP_TOO_LARGE (max
- * of out); then out is as before. Context: worker.
+ * Appends in as one gzip member (RFC 1952; no name, time 0) to out. level: 1 fast to 9 small,
+ * others are moved into that range. Works in about 270 KiB of heap. OTP_NO_MEMORY, OTP_TOO_LARGE
+ * (max of out); then out is as before. Context: worker.
  */
 enum otp_status otp_gzip(struct otp_heap *heap, const void *in, size_t len, int level,
                          struct otp_buf *out) OTP_MUST_CHECK;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/sort.h"
-#include "core/encode/utf8.h"
+#include "core/encode/clean.h"
 #include "core/encode/value.h"
 
 #define WORK_MAX (SIZE_MAX / 2) /* the heap's limit is the one that counts */
@@ -62,9 +62,9 @@ void otp_dict_fini(struct otp_dict *d)
 
 enum otp_status otp_dict_string(struct otp_dict *d, struct otp_text s, uint32_t *out_id)
 {
-    if (s.len > d->max_string || otp_utf8_good_prefix(s.data, s.len) < s.len) {
+    if (s.len > d->max_string || otp_clean_prefix(s.data, s.len) < s.len) {
         otp_buf_clear(&d->text);
-        if (!otp_utf8_clean(&d->text, s, d->max_string)) {
+        if (!otp_clean_text(&d->text, s, d->max_string)) {
             return OTP_NO_MEMORY;
         }
         s = otp_text_make((const char *)d->text.data, d->text.len);

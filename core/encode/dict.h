@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a visit names, interned: the part that all builders share. Knows the visit's words (docs/FORMATS.md),
- * no format. All texts are clean UTF-8 when they are in; all attribute lists have each key once.
+ * What a visit names, interned: the part that all builders share. Knows the visit's words
+ * (docs/FORMATS.md), no format. All texts are clean UTF-8 when they are in; all attribute lists
+ * have each key once.
  */
 #ifndef OTP_ENCODE_DICT_H
 #define OTP_ENCODE_DICT_H
@@ -23,7 +24,7 @@ struct otp_dict_attr {
     uint32_t kind; /* enum otp_attr_kind */
     uint32_t text; /* strings; OTP_ATTR_STRING */
     uint64_t bits; /* OTP_ATTR_INT, OTP_ATTR_BOOL: the number; OTP_ATTR_DOUBLE: its bits */
-};               /* tail: canonical AnyValue of OTP_ATTR_BYTES, OTP_ATTR_LIST, OTP_ATTR_MAP */
+};                 /* tail: canonical AnyValue of OTP_ATTR_BYTES, OTP_ATTR_LIST, OTP_ATTR_MAP */
 
 struct otp_dict_function {
     uint32_t name;
@@ -45,7 +46,7 @@ struct otp_dict_location {
     uint64_t address;
     uint32_t mapping;
     uint32_t attrs; /* lists */
-};                /* tail: struct otp_dict_line[] */
+};                  /* tail: struct otp_dict_line[] */
 
 struct otp_dict_line {
     int64_t line;
@@ -76,14 +77,15 @@ struct otp_dict {
     struct otp_buf keyed;   /* working space */
 };
 
-/* An empty dictionary; max_string in bytes. After an error otp_dict_fini may be called. Context: worker. */
+/* An empty dictionary; max_string in bytes. After an error otp_dict_fini may be called. Context:
+ * worker. */
 enum otp_status otp_dict_init(struct otp_dict *d, struct otp_heap *heap, size_t max_string);
 /* Frees everything. */
 void otp_dict_fini(struct otp_dict *d);
 
 /*
- * Each interns one thing and gives its number. OTP_NO_MEMORY, OTP_FULL; OTP_INVALID for a number that
- * was never given; OTP_TOO_LARGE for values nested deeper than OTP_ATTR_MAX_DEPTH.
+ * Each interns one thing and gives its number. OTP_NO_MEMORY, OTP_FULL; OTP_INVALID for a number
+ * that was never given; OTP_TOO_LARGE for values nested deeper than OTP_ATTR_MAX_DEPTH.
  */
 enum otp_status otp_dict_string(struct otp_dict *d, struct otp_text s, uint32_t *out_id);
 enum otp_status otp_dict_attr(struct otp_dict *d, const struct otp_attr *a, uint32_t *out_id);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/sort.h"
-#include "core/encode/utf8.h"
+#include "core/encode/clean.h"
 
 #define BUF_MAX (SIZE_MAX / 2) /* the heap's limit is the one that counts */
 
@@ -18,11 +18,10 @@ static enum otp_status copy_payload(struct otp_group *g, struct otp_dict *d,
         return OTP_OK;
     }
     otp_buf_clear(&d->text);
-    if (!otp_utf8_clean(&d->text, p->payload_format, d->max_string)) {
+    if (!otp_clean_text(&d->text, p->payload_format, d->max_string)) {
         return OTP_NO_MEMORY;
     }
-    g->payload_format =
-        otp_heap_copy_string(g->heap, (const char *)d->text.data, d->text.len);
+    g->payload_format = otp_heap_copy_string(g->heap, (const char *)d->text.data, d->text.len);
     g->payload = otp_heap_alloc(g->heap, p->payload.len);
     if (g->payload_format == NULL || g->payload == NULL) {
         return OTP_NO_MEMORY;
@@ -189,8 +188,7 @@ enum otp_status otp_group_add(struct otp_group *g, struct otp_dict *d,
         .stack = s->stack, .link = s->link, .timed = s->timestamp_ns != 0};
     uint32_t slot;
     int64_t any = 0;
-    if (s->stack >= d->stacks.count || s->link >= d->links.count ||
-        s->timestamp_ns == UINT64_MAX) {
+    if (s->stack >= d->stacks.count || s->link >= d->links.count || s->timestamp_ns == UINT64_MAX) {
         return OTP_INVALID;
     }
     OTP_TRY(otp_dict_list(d, s->attrs, s->attr_count, &who.list));

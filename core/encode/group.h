@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of one begin_profile ... end_profile: merged by identity as they come. Knows no format.
+ * The samples of one begin_profile ... end_profile: merged by identity as they come. Knows no
+ * format.
  *
  * A sample's identity is (stack, set of attributes, link, has times or not). One without times is a
  * sum for each type; one with times is a list of observations. The two never mix.
@@ -64,8 +65,8 @@ struct otp_group {
 };
 
 /*
- * A group for p, whose names go into d. OTP_INVALID: number of types, or half a payload. OTP_NO_MEMORY,
- * OTP_FULL, OTP_TOO_LARGE. Context: worker.
+ * A group for p, whose names go into d. OTP_INVALID: number of types, or half a payload.
+ * OTP_NO_MEMORY, OTP_FULL, OTP_TOO_LARGE. Context: worker.
  */
 enum otp_status otp_group_create(struct otp_dict *d, const struct otp_visit_profile *p,
                                  struct otp_group **out_group);
@@ -95,7 +96,8 @@ static inline const int64_t *otp_group_seen_values(const struct otp_group *g)
     return (const void *)g->seen_values.data;
 }
 /* Who slot is. */
-static inline const struct otp_group_sample *otp_group_slot(const struct otp_group *g, uint32_t slot)
+static inline const struct otp_group_sample *otp_group_slot(const struct otp_group *g,
+                                                            uint32_t slot)
 {
     return otp_pool_head(&g->slots, slot);
 }
@@ -108,8 +110,8 @@ static inline int64_t otp_group_sum(const struct otp_group *g, uint32_t slot, si
 }
 
 /*
- * The observations ordered by slot, then time, then as told: out_order gets their indexes, out_start
- * (slots.count + 1 entries) where each slot's part of it begins.
+ * The observations ordered by slot, then time, then as told: out_order gets their indexes,
+ * out_start (slots.count + 1 entries) where each slot's part of it begins.
  */
 void otp_group_order(const struct otp_group *g, uint32_t *out_order, uint32_t *out_start);
 

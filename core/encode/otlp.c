@@ -56,8 +56,8 @@ static enum otp_status keep_options(struct otp_otlp_builder *b, const struct otp
     struct otp_otlp_frame *f = &b->frame;
     OTP_TRY(keep_attrs(d, o->resource_attrs, o->resource_attr_count, &b->resource_attrs,
                        &f->resource_attr_count));
-    OTP_TRY(keep_attrs(d, o->scope_attrs, o->scope_attr_count, &b->scope_attrs,
-                       &f->scope_attr_count));
+    OTP_TRY(
+        keep_attrs(d, o->scope_attrs, o->scope_attr_count, &b->scope_attrs, &f->scope_attr_count));
     OTP_TRY(otp_dict_string(d, o->resource_schema_url, &f->resource_schema_url));
     OTP_TRY(otp_dict_string(d, o->scope_name, &f->scope_name));
     OTP_TRY(otp_dict_string(d, o->scope_version, &f->scope_version));

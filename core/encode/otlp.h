@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The OTLP builder: takes a visit and gives one self-contained ProfilesData (profiles v1development, the
- * wire of proto 1.10 and 1.11), which is at the same time the body of an export request.
+ * The OTLP builder: takes a visit and gives one self-contained ProfilesData (profiles
+ * v1development, the wire of proto 1.10 and 1.11), which is at the same time the body of an export
+ * request.
  *
- * One request is one dictionary. What a visit names gets into the dictionary only when a sample that is
- * really written refers to it; so naming costs memory here but never a byte on the wire. What
- * exactly is written, and why, is in docs/FORMATS.md.
+ * One request is one dictionary. What a visit names gets into the dictionary only when a sample
+ * that is really written refers to it; so naming costs memory here but never a byte on the wire.
+ * What exactly is written, and why, is in docs/FORMATS.md.
  */
 #ifndef OTP_ENCODE_OTLP_H
 #define OTP_ENCODE_OTLP_H
@@ -28,7 +29,8 @@ enum otp_link0 {
 };
 
 struct otp_otlp_options {
-    const struct otp_attr *resource_attrs; /* units are not written; the last of equal keys counts */
+    const struct otp_attr
+        *resource_attrs; /* units are not written; the last of equal keys counts */
     size_t resource_attr_count;
     struct otp_text resource_schema_url; /* may be empty, as all texts here */
     struct otp_text scope_name;
@@ -50,8 +52,8 @@ struct otp_otlp_options {
 struct otp_otlp_builder;
 
 /*
- * A builder that takes all its memory from heap (borrowed, must outlive it). Everything in options is
- * copied. OTP_NO_MEMORY, or OTP_INVALID for an attribute nested too deeply. Context: worker.
+ * A builder that takes all its memory from heap (borrowed, must outlive it). Everything in options
+ * is copied. OTP_NO_MEMORY, or OTP_INVALID for an attribute nested too deeply. Context: worker.
  */
 enum otp_status otp_otlp_builder_create(struct otp_heap *heap,
                                         const struct otp_otlp_options *options,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three steps: which profiles have a sample left; which entries of the dictionary these samples reach
- * (marks); numbers for what is marked, in the order in which it was told, so that a converter keeps
- * the order of its source. Strings are numbered by what they are for: types, function names, and so on.
+ * Three steps: which profiles have a sample left; which entries of the dictionary these samples
+ * reach (marks); numbers for what is marked, in the order in which it was told, so that a converter
+ * keeps the order of its source. Strings are numbered by what they are for: types, function names,
+ * and so on.
  */
 #include "core/encode/otlp_plan.h"
 
@@ -13,10 +14,10 @@
 static const struct otp_pool *pool_of(const struct otp_store *s, size_t table)
 {
     const struct otp_pool *pools[OTP_PLAN_TABLES] = {
-        [OTP_PLAN_STRINGS] = &s->dict.strings,     [OTP_PLAN_ATTRS] = &s->dict.attrs,
-        [OTP_PLAN_LISTS] = &s->dict.lists,         [OTP_PLAN_FUNCTIONS] = &s->dict.functions,
-        [OTP_PLAN_MAPPINGS] = &s->dict.mappings,   [OTP_PLAN_LOCATIONS] = &s->dict.locations,
-        [OTP_PLAN_STACKS] = &s->dict.stacks,       [OTP_PLAN_LINKS] = &s->dict.links,
+        [OTP_PLAN_STRINGS] = &s->dict.strings,   [OTP_PLAN_ATTRS] = &s->dict.attrs,
+        [OTP_PLAN_LISTS] = &s->dict.lists,       [OTP_PLAN_FUNCTIONS] = &s->dict.functions,
+        [OTP_PLAN_MAPPINGS] = &s->dict.mappings, [OTP_PLAN_LOCATIONS] = &s->dict.locations,
+        [OTP_PLAN_STACKS] = &s->dict.stacks,     [OTP_PLAN_LINKS] = &s->dict.links,
     };
     return pools[table];
 }
@@ -291,8 +292,7 @@ static enum otp_status plan_numbers(struct otp_plan *p)
             return OTP_NO_MEMORY;
         }
     }
-    p->strings =
-        otp_heap_calloc(p->heap, p->store->dict.strings.count, sizeof(p->strings[0]));
+    p->strings = otp_heap_calloc(p->heap, p->store->dict.strings.count, sizeof(p->strings[0]));
     if (p->strings == NULL) {
         return OTP_NO_MEMORY;
     }

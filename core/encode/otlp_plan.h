@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the OTLP builder: what of a store is written, and under which numbers. Made for each message
- * and thrown away after it; the store does not change.
+ * Inside of the OTLP builder: what of a store is written, and under which numbers. Made for each
+ * message and thrown away after it; the store does not change.
  */
 #ifndef OTP_ENCODE_OTLP_PLAN_H
 #define OTP_ENCODE_OTLP_PLAN_H
@@ -45,15 +45,15 @@ struct otp_plan {
     uint32_t **orders; /* two for each group, NULL: no observations */
     uint64_t time_ns;  /* of all profiles */
     uint64_t duration_ns;
-    size_t longest_sample;            /* observations */
+    size_t longest_sample;             /* observations */
     uint32_t *number[OTP_PLAN_TABLES]; /* by entry of the pool; 0: not written */
     uint32_t count[OTP_PLAN_TABLES];   /* entries written, with entry 0 */
     uint32_t *strings;                 /* pool entries in the order of their numbers */
 };
 
 /*
- * Plans the message of all profiles in store (borrowed, as is heap). OTP_NOT_FOUND: there is no sample to
- * write. OTP_NO_MEMORY. otp_plan_fini() is called in any case. Context: worker.
+ * Plans the message of all profiles in store (borrowed, as is heap). OTP_NOT_FOUND: there is no
+ * sample to write. OTP_NO_MEMORY. otp_plan_fini() is called in any case. Context: worker.
  */
 enum otp_status otp_plan_init(struct otp_plan *p, const struct otp_store *store, bool fold_counts);
 /* Frees everything. */

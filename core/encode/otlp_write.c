@@ -25,7 +25,7 @@ enum {
     SCOPE_VERSION = 2,
     SCOPE_ATTRIBUTES = 3,
     KEY_VALUE_KEY = 1,
-    ATTR_KEY = 1, /* of KeyValueAndUnit */
+    ATTR_KEY = 1,   /* of KeyValueAndUnit */
     ATTR_VALUE = 2, /* of KeyValue too */
     ATTR_UNIT = 3,
     PROFILE_SAMPLE_TYPE = 1,
@@ -46,8 +46,8 @@ struct writer {
     struct otp_buf *out;
     /* Working space, as large as the longest one of each. */
     int32_t *numbers;
-    PB(Line) *lines;
-    PB(Line) **line_ptrs;
+    PB(Line) * lines;
+    PB(Line) * *line_ptrs;
     int64_t *values;
     uint64_t *times;
 };
@@ -94,8 +94,8 @@ static void write_value(const struct writer *w, const struct otp_dict_attr *head
     otp_wire_close(w->out, mark);
 }
 
-/* Resource and scope carry their attributes in place, with plain keys: not all receivers of today resolve
- * references there. */
+/* Resource and scope carry their attributes in place, with plain keys: not all receivers of today
+ * resolve references there. */
 static void write_plain_attrs(const struct writer *w, uint32_t field, const uint32_t *attrs,
                               size_t count)
 {
@@ -197,8 +197,7 @@ static void write_attribute(const struct writer *w, uint32_t id)
 static void write_stack(const struct writer *w, uint32_t id)
 {
     PB(Stack) s = PB_INIT(STACK);
-    s.n_location_indices =
-        put_numbers(w, OTP_PLAN_LOCATIONS, otp_pool_tail(&w->dict->stacks, id));
+    s.n_location_indices = put_numbers(w, OTP_PLAN_LOCATIONS, otp_pool_tail(&w->dict->stacks, id));
     s.location_indices = w->numbers;
     otp_wire_message(w->out, TABLE_STACK, &s.base);
 }
@@ -278,7 +277,7 @@ static void write_sample(const struct writer *w, const struct otp_plan_profile *
     otp_wire_message(w->out, PROFILE_SAMPLES, &s.base);
 }
 
-static void fill_type(const struct writer *w, const struct otp_group_type *t, PB(ValueType) *out)
+static void fill_type(const struct writer *w, const struct otp_group_type *t, PB(ValueType) * out)
 {
     out->type_strindex = number(w, OTP_PLAN_STRINGS, t->type);
     out->unit_strindex = number(w, OTP_PLAN_STRINGS, t->unit);

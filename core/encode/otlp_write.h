@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the OTLP builder: a plan as bytes. Parts are packed one by one, so that the message itself is
- * the only thing whose size grows with it.
+ * Inside of the OTLP builder: a plan as bytes. Parts are packed one by one, so that the message
+ * itself is the only thing whose size grows with it.
  */
 #ifndef OTP_ENCODE_OTLP_WRITE_H
 #define OTP_ENCODE_OTLP_WRITE_H

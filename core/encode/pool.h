@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table in which equal entries have one number. An entry is a head of fixed size and, if the pool has
- * them, a tail of any length (the text of a string, the frames of a stack). Entry 0 is there
+ * A table in which equal entries have one number. An entry is a head of fixed size and, if the pool
+ * has them, a tail of any length (the text of a string, the frames of a stack). Entry 0 is there
  * from the start: all zero, no tail.
  *
  * Heads are compared as bytes: their structs must have no padding.
@@ -54,8 +54,8 @@ struct otp_pool {
 };
 
 /*
- * A pool with entry 0 in it. arena is borrowed; NULL for a pool without tails. head_size may be 0 when
- * there are tails. After OTP_NO_MEMORY otp_pool_fini may be called. Context: worker.
+ * A pool with entry 0 in it. arena is borrowed; NULL for a pool without tails. head_size may be 0
+ * when there are tails. After OTP_NO_MEMORY otp_pool_fini may be called. Context: worker.
  */
 enum otp_status otp_pool_init(struct otp_pool *p, struct otp_heap *heap, struct otp_arena *arena,
                               size_t head_size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiving half of every builder: a visitor that interns names (dict.h) and merges samples (group.h).
- * A builder embeds one and writes its format from it. Knows no format.
+ * The receiving half of every builder: a visitor that interns names (dict.h) and merges samples
+ * (group.h). A builder embeds one and writes its format from it. Knows no format.
  */
 #ifndef OTP_ENCODE_STORE_H
 #define OTP_ENCODE_STORE_H
@@ -30,7 +30,7 @@ struct otp_store {
 };
 
 struct otp_store_options {
-    size_t max_string_bytes; /* 0: OTP_STORE_MAX_STRING */
+    size_t max_string_bytes;                        /* 0: OTP_STORE_MAX_STRING */
     void (*make_id)(void *arg, uint8_t out_id[16]); /* NULL: random */
     void *make_id_arg;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An id of the tee stands for one id of each visitor behind it. Equal combinations get one id, so that
- * a teller that names things again and again costs no memory.
+ * An id of the tee stands for one id of each visitor behind it. Equal combinations get one id, so
+ * that a teller that names things again and again costs no memory.
  */
 #include "core/encode/tee.h"
 
@@ -145,8 +145,8 @@ static enum otp_status frame(struct otp_visitor *v, const struct otp_visit_frame
     if (!known(t, KIND_MAPPING, &f->mapping, 1)) {
         return fail(t, OTP_INVALID);
     }
-    FOR_EACH(t, (told.mapping = translate(t, KIND_MAPPING, f->mapping, i),
-                 b->frame(b, &told, &ids[i])));
+    FOR_EACH(
+        t, (told.mapping = translate(t, KIND_MAPPING, f->mapping, i), b->frame(b, &told, &ids[i])));
     return give_id(t, KIND_FRAME, ids, out_id);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A visitor that passes one visit on to several visitors and translates the ids between them. Each of
- * them sees exactly the calls that it would see alone. One that fails is left out from then
- * on; the others do not notice.
+ * A visitor that passes one visit on to several visitors and translates the ids between them. Each
+ * of them sees exactly the calls that it would see alone. One that fails is left out from then on;
+ * the others do not notice.
  */
 #ifndef OTP_ENCODE_TEE_H
 #define OTP_ENCODE_TEE_H
@@ -19,8 +19,8 @@
 struct otp_tee;
 
 /*
- * A tee for count (1 to OTP_TEE_MAX) visitors, which are borrowed and must outlive it. Its id tables
- * come from heap. OTP_INVALID, OTP_NO_MEMORY. Context: worker.
+ * A tee for count (1 to OTP_TEE_MAX) visitors, which are borrowed and must outlive it. Its id
+ * tables come from heap. OTP_INVALID, OTP_NO_MEMORY. Context: worker.
  */
 enum otp_status otp_tee_create(struct otp_heap *heap, struct otp_visitor *const *visitors,
                                size_t count, struct otp_tee **out_tee) OTP_MUST_CHECK;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/sort.h"
-#include "core/encode/utf8.h"
+#include "core/encode/clean.h"
 #include "core/encode/wire.h"
 
 /* Fields of AnyValue, of ArrayValue and KeyValueList (both alike), and of KeyValue. */
@@ -33,7 +33,7 @@ static void put_text(const struct otp_value_limits *limits, uint32_t field, stru
                      struct otp_buf *out)
 {
     size_t mark = otp_wire_open(out, field);
-    (void)otp_utf8_clean(out, s, limits->max_string); /* the buffer remembers a failure */
+    (void)otp_clean_text(out, s, limits->max_string); /* the buffer remembers a failure */
     otp_wire_close(out, mark);
 }
 
@@ -73,7 +73,7 @@ static enum otp_status clean_keys(const struct otp_value_limits *limits, const s
 {
     for (size_t i = 0; i < a->item_count; i++) {
         size_t from = keys->len;
-        if (!otp_utf8_clean(keys, a->items[i].key, limits->max_string)) {
+        if (!otp_clean_text(keys, a->items[i].key, limits->max_string)) {
             return OTP_NO_MEMORY;
         }
         items[i].key.len = keys->len - from;

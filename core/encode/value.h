@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The canonical form of an attribute value: its AnyValue in protobuf, with clean texts, map entries in the
- * order of their keys' bytes and each key once. Equal values have equal bytes.
+ * The canonical form of an attribute value: its AnyValue in protobuf, with clean texts, map entries
+ * in the order of their keys' bytes and each key once. Equal values have equal bytes.
  */
 #ifndef OTP_ENCODE_VALUE_H
 #define OTP_ENCODE_VALUE_H
@@ -19,8 +19,9 @@ struct otp_value_limits {
 };
 
 /*
- * Appends the content of a's AnyValue to out (key and unit of a do not count). Scalars come out as they
- * are. OTP_NO_MEMORY; OTP_TOO_LARGE when nested deeper than OTP_ATTR_MAX_DEPTH. Context: worker.
+ * Appends the content of a's AnyValue to out (key and unit of a do not count). Scalars come out as
+ * they are. OTP_NO_MEMORY; OTP_TOO_LARGE when nested deeper than OTP_ATTR_MAX_DEPTH. Context:
+ * worker.
  */
 enum otp_status otp_value_encode(const struct otp_value_limits *limits, const struct otp_attr *a,
                                  struct otp_buf *out);

@@ -4,14 +4,14 @@
  * (engine, merge, converter) knows nothing of the format; a builder (OTLP, pprof, a tee of both)
  * knows nothing of where the profile came from.
  *
- * Order: begin_profile, then for each sample its mapping, frames, stack, attributes and link, as far as
- * they are not known yet, then sample; end_profile; any number of profiles in one visit. Ids are
- * handed out by the visitor and stay valid for all profiles of its request, so the teller keeps
+ * Order: begin_profile, then for each sample its mapping, frames, stack, attributes and link, as
+ * far as they are not known yet, then sample; end_profile; any number of profiles in one visit. Ids
+ * are handed out by the visitor and stay valid for all profiles of its request, so the teller keeps
  * what it got and names each thing once. Equal things may be told twice: the builder
  * interns. Id 0 always means "none": no mapping, the empty stack, no link.
  *
- * A call returns OTP_OK or why it failed. After a failure the visitor stays failed (sticky): later calls
- * return the same status and its finish function refuses. Nothing given to a call is kept:
+ * A call returns OTP_OK or why it failed. After a failure the visitor stays failed (sticky): later
+ * calls return the same status and its finish function refuses. Nothing given to a call is kept:
  * texts and arrays are copied or interned before it returns.
  */
 #ifndef OTP_ENCODE_VISITOR_H
@@ -45,19 +45,21 @@ enum otp_attr_kind {
 
 #define OTP_ATTR_MAX_DEPTH 8 /* lists and maps inside each other */
 
-/* One attribute of a resource, profile, sample, mapping or location. One with an empty key is none. */
+/* One attribute of a resource, profile, sample, mapping or location. One with an empty key is none.
+ */
 struct otp_attr {
     struct otp_text key;
     enum otp_attr_kind kind;
-    struct otp_text string; /* OTP_ATTR_STRING, OTP_ATTR_BYTES */
-    int64_t number;         /* OTP_ATTR_INT; OTP_ATTR_BOOL: 0 or 1 */
-    double real;            /* OTP_ATTR_DOUBLE */
-    struct otp_text unit;   /* UCUM, may be empty; not for items */
+    struct otp_text string;       /* OTP_ATTR_STRING, OTP_ATTR_BYTES */
+    int64_t number;               /* OTP_ATTR_INT; OTP_ATTR_BOOL: 0 or 1 */
+    double real;                  /* OTP_ATTR_DOUBLE */
+    struct otp_text unit;         /* UCUM, may be empty; not for items */
     const struct otp_attr *items; /* OTP_ATTR_LIST (keys do not count), OTP_ATTR_MAP */
     size_t item_count;
 };
 
-/* A file, or a part of one, that was mapped. Addresses are ELF virtual addresses (see docs/FORMATS.md). */
+/* A file, or a part of one, that was mapped. Addresses are ELF virtual addresses (see
+ * docs/FORMATS.md). */
 struct otp_visit_mapping {
     uint64_t start; /* first address; start and limit are both 0 when unknown */
     uint64_t limit; /* first address behind it */
@@ -79,8 +81,8 @@ struct otp_visit_line {
 
 /* A code location. */
 struct otp_visit_frame {
-    uint32_t mapping;  /* id from mapping(), 0: none */
-    uint64_t address;  /* 0: none */
+    uint32_t mapping; /* id from mapping(), 0: none */
+    uint64_t address; /* 0: none */
     const struct otp_visit_line *lines;
     size_t line_count; /* 0: no name is known */
     const struct otp_attr *attrs;
@@ -89,7 +91,8 @@ struct otp_visit_frame {
 
 /* What is said of a profile before its samples. All texts are copied. */
 struct otp_visit_profile {
-    const struct otp_value_type *types; /* one per value of each sample, at most OTP_VISIT_MAX_TYPES */
+    const struct otp_value_type
+        *types; /* one per value of each sample, at most OTP_VISIT_MAX_TYPES */
     size_t type_count;
     struct otp_value_type period_type;
     int64_t period;
@@ -98,19 +101,20 @@ struct otp_visit_profile {
     const struct otp_attr *attrs;
     size_t attr_count;
     uint32_t dropped_attributes;
-    /* What this profile was converted from: format ("pprof", "jfr", ...) and bytes, both or neither. */
+    /* What this profile was converted from: format ("pprof", "jfr", ...) and bytes, both or
+     * neither. */
     struct otp_text payload_format;
     struct otp_text payload;
 };
 
 /* One observation, or the sum of many. */
 struct otp_visit_sample {
-    uint32_t stack;         /* id from stack() */
-    uint32_t link;          /* id from link() */
-    const uint32_t *attrs;  /* ids from attr() */
+    uint32_t stack;        /* id from stack() */
+    uint32_t link;         /* id from link() */
+    const uint32_t *attrs; /* ids from attr() */
     size_t attr_count;
-    const int64_t *values;  /* type_count values; a zero value leaves the sample out of that type */
-    uint64_t timestamp_ns;  /* Unix time, less than UINT64_MAX; 0: a sum without a time */
+    const int64_t *values; /* type_count values; a zero value leaves the sample out of that type */
+    uint64_t timestamp_ns; /* Unix time, less than UINT64_MAX; 0: a sum without a time */
 };
 
 /* The calls; each gets the visitor itself. */

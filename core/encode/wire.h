@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few pieces of the protobuf wire that are written by hand: messages too large to be put together
- * before they are packed (their parts are packed one by one, behind an opened field), and
- * attribute values, whose bytes are also what makes two of them equal. All the rest goes through the
- * generated code with otp_wire_message().
+ * The few pieces of the protobuf wire that are written by hand: messages too large to be put
+ * together before they are packed (their parts are packed one by one, behind an opened field), and
+ * attribute values, whose bytes are also what makes two of them equal. All the rest goes through
+ * the generated code with otp_wire_message().
  *
  * Errors are the buffer's sticky one. Source of the layout: the encoding page of Protocol Buffers.
  */
