@@ -41,6 +41,21 @@ unsigned otp_utf8_step(const char *s, size_t left)
     return len;
 }
 
+unsigned otp_utf8_step_printable(const char *s, size_t left)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    unsigned len = otp_utf8_step(s, left);
+
+    if (len == 1) {
+        return p[0] >= 0x20 && p[0] != 0x7f ? 1 : 0;
+    }
+    if (len == 2 && p[0] == 0xc2) {
+        return p[1] >= 0xa0 ? 2 : 0; /* U+0080 to U+009F */
+    }
+    bool is_mark = len == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae;
+    return is_mark ? 0 : len; /* U+2028 to U+202E */
+}
+
 bool otp_utf8_is_valid(struct otp_text text)
 {
     size_t pos = 0;

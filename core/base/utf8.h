@@ -13,6 +13,11 @@
  * overlong, a surrogate or above U+10FFFF. Source: RFC 3629, section 4. Context: any.
  */
 unsigned otp_utf8_step(const char *s, size_t left);
+/*
+ * As otp_utf8_step, but 0 also for what does not show as one character in a line: controls, line
+ * separators, marks that turn the direction of writing round. Context: any.
+ */
+unsigned otp_utf8_step_printable(const char *s, size_t left);
 /* True when the whole text is valid. Context: any. */
 bool otp_utf8_is_valid(struct otp_text text);
 /* Length of the longest beginning of at most max bytes that does not cut a character. Context: any.

@@ -10,20 +10,6 @@
 
 #define DISTANCE_MAX_LEN 63U
 
-/* A character that a terminal or a log shows as itself and that does not end the line. */
-static bool is_printable(const char *s, unsigned len)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    if (len == 1) {
-        return p[0] >= 0x20 && p[0] != 0x7f;
-    }
-    if (len == 2 && p[0] == 0xc2) {
-        return p[1] >= 0xa0; /* U+0080 to U+009F are controls */
-    }
-    /* U+2028 and U+2029 end a line, U+202A to U+202E turn its direction round. */
-    return !(len == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xa8 && p[2] <= 0xae);
-}
-
 /* The part between "//" and the last '@' before the next '/', or empty. */
 static struct otp_text find_secret(struct otp_text value)
 {
@@ -48,11 +34,8 @@ static void add_clean(struct otp_line *line, struct otp_text value)
     size_t pos = 0;
     while (pos < value.len) {
         unsigned len = otp_utf8_step(value.data + pos, value.len - pos);
-        if (len > 0 && is_printable(value.data + pos, len)) {
-            otp_line_bytes(line, value.data + pos, len);
-        } else {
-            otp_line_str(line, "?");
-        }
+        bool is_shown = otp_utf8_step_printable(value.data + pos, value.len - pos) > 0;
+        otp_line_bytes(line, is_shown ? value.data + pos : "?", is_shown ? len : 1);
         pos += len > 0 ? len : 1;
     }
 }
