@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The functions that the host would have called if the profiler were not there: those of the next object in
+ * the loader's order that defines them (libc, or an allocator preloaded behind us).
+ *
+ * Each member can be called at any time: before they are looked up they point to a function that
+ * looks them up first. A member for which nothing was found stays NULL (an old libc without it).
+ */
+#ifndef OTP_BASE_REAL_H
+#define OTP_BASE_REAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct otp_real {
+    /* The allocator: touched by every call, so together in one cache line. */
+    void *(*malloc)(size_t size);
+    void (*free)(void *p);
+    void *(*calloc)(size_t count, size_t size);
+    void *(*realloc)(void *p, size_t size);
+    void *(*memalign)(size_t alignment, size_t size);
+    int (*posix_memalign)(void **out, size_t alignment, size_t size);
+    void *(*aligned_alloc)(size_t alignment, size_t size);
+    void *(*reallocarray)(void *p, size_t count, size_t size);
+    void *(*valloc)(size_t size);
+    void *(*pvalloc)(size_t size);
+    /* A memalign whose blocks this free accepts, or NULL; see otp_real_init. */
+    void *(*tag_memalign)(size_t alignment, size_t size);
+    int (*pthread_create)(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *arg);
+    void (*pthread_exit)(void *result);
+    int (*pthread_setname_np)(pthread_t thread, const char *name);
+    int (*pthread_attr_getstacksize)(const pthread_attr_t *attr, size_t *out_size);
+    int (*thrd_create)(unsigned long *out, int (*start)(void *), void *arg);
+    int (*prctl)(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+    int (*dlclose)(void *handle);
+    void (*exit_now)(int status);  /* _exit */
+    void (*exit_std)(int status);  /* _Exit */
+    void (*abort)(void);
+    int (*execve)(const char *path, char *const argv[], char *const envp[]);
+    int (*execv)(const char *path, char *const argv[]);
+    int (*execvp)(const char *file, char *const argv[]);
+    int (*execvpe)(const char *file, char *const argv[], char *const envp[]);
+    int (*fexecve)(int fd, char *const argv[], char *const envp[]);
+    int (*execveat)(int dirfd, const char *path, char *const argv[], char *const envp[],
+                    int flags);
+    /* Not interposed, but looked up in the same way since old libcs lack them. */
+    int (*find_object)(void *pc, void *result); /* _dl_find_object, glibc 2.35 */
+    int (*at_quick_exit)(void (*fn)(void *), void *dso);
+};
+
+extern struct otp_real otp_real;
+
+/*
+ * Looks everything up; does nothing the second time. Takes no lock and allocates nothing: two threads that
+ * come here at once write the same values. Context: init, and hot during start-up.
+ */
+void otp_real_init(void);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/base/real.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdint.h>
+
+#include "core/base/annot.h"
+#include "core/base/atomic.h"
+#include "core/base/dynsym.h"
+
+/*
+ * First calls, before anything was looked up. They are reached only until otp_real_init has run, since
+ * it replaces the pointers to them.
+ */
+static void *first_malloc(size_t size)
+{
+    otp_real_init();
+    return otp_real.malloc(size);
+}
+
+static void first_free(void *p)
+{
+    otp_real_init();
+    otp_real.free(p);
+}
+
+static void *first_calloc(size_t count, size_t size)
+{
+    otp_real_init();
+    return otp_real.calloc(count, size);
+}
+
+static void *first_realloc(void *p, size_t size)
+{
+    otp_real_init();
+    return otp_real.realloc(p, size);
+}
+
+static void *first_memalign(size_t alignment, size_t size)
+{
+    otp_real_init();
+    return otp_real.memalign(alignment, size);
+}
+
+static int first_posix_memalign(void **out, size_t alignment, size_t size)
+{
+    otp_real_init();
+    return otp_real.posix_memalign(out, alignment, size);
+}
+
+struct otp_real otp_real OTP_ALIGNED(64) = {
+    .malloc = first_malloc,
+    .free = first_free,
+    .calloc = first_calloc,
+    .realloc = first_realloc,
+    .memalign = first_memalign,
+    .posix_memalign = first_posix_memalign,
+};
+
+/* Name, member and whether the first found wins over what the member holds now. */
+struct wanted {
+    const char *name;
+    size_t member;
+};
+
+#define WANT(symbol, field) {symbol, offsetof(struct otp_real, field)}
+
+static const struct wanted wanted[] = {
+    WANT("calloc", calloc),
+    WANT("realloc", realloc),
+    WANT("memalign", memalign),
+    WANT("posix_memalign", posix_memalign),
+    WANT("aligned_alloc", aligned_alloc),
+    WANT("reallocarray", reallocarray),
+    WANT("valloc", valloc),
+    WANT("pvalloc", pvalloc),
+    WANT("pthread_create", pthread_create),
+    WANT("pthread_exit", pthread_exit),
+    WANT("pthread_setname_np", pthread_setname_np),
+    WANT("pthread_attr_getstacksize", pthread_attr_getstacksize),
+    WANT("thrd_create", thrd_create),
+    WANT("prctl", prctl),
+    WANT("dlclose", dlclose),
+    WANT("_exit", exit_now),
+    WANT("_Exit", exit_std),
+    WANT("abort", abort),
+    WANT("execve", execve),
+    WANT("execv", execv),
+    WANT("execvp", execvp),
+    WANT("execvpe", execvpe),
+    WANT("fexecve", fexecve),
+    WANT("execveat", execveat),
+    WANT("_dl_find_object", find_object),
+    WANT("__cxa_at_quick_exit", at_quick_exit),
+    WANT("free", free),
+    /* Last: as long as malloc leads here, another thread repeats the look-up rather than use a half. */
+    WANT("malloc", malloc),
+};
+
+static void set_member(size_t offset, void *value)
+{
+    void **member = (void **)(void *)((char *)&otp_real + offset);
+    otp_store_release(member, value);
+}
+
+void otp_real_init(void)
+{
+    if (otp_load_acquire(&otp_real.malloc) != first_malloc) {
+        return;
+    }
+    struct otp_dynsym memalign = otp_dynsym_find("memalign", _DYNAMIC);
+    struct otp_dynsym aligned = otp_dynsym_find("aligned_alloc", _DYNAMIC);
+    struct otp_dynsym release = otp_dynsym_find("free", _DYNAMIC);
+    struct otp_dynsym take = otp_dynsym_find("malloc", _DYNAMIC);
+    /* An allocator may define malloc and free but leave memalign to libc: the two must not be mixed. */
+    if (take.object == release.object) {
+        struct otp_dynsym own = memalign.object == release.object  ? memalign
+                                : aligned.object == release.object ? aligned
+                                                                   : (struct otp_dynsym){0};
+        set_member(offsetof(struct otp_real, tag_memalign), own.addr);
+    }
+    for (size_t i = 0; i < OTP_ARRAY_LEN(wanted); i++) {
+        struct otp_dynsym found = otp_dynsym_find(wanted[i].name, _DYNAMIC);
+        if (found.addr != NULL) {
+            set_member(wanted[i].member, found.addr);
+        }
+    }
+}

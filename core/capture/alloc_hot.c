@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/alloc.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "core/base/atomic.h"
+#include "core/base/counters.h"
+#include "core/base/real.h"
+#include "core/base/sys.h"
+#include "core/capture/arch.h"
+#include "core/capture/capture.h"
+#include "core/capture/random.h"
+#include "core/capture/scratch.h"
+#include "core/capture/unwind.h"
+#include "core/ledger/live.h"
+
+#define PAGE ((size_t)4096)
+#define TAG_MASK ((uintptr_t)0xfef) /* at 0 or 16 within a page */
+#define TAG_MIN_INTERVAL ((uint64_t)256 << 10)
+#define OWN_MAPPING_MIN ((size_t)128 << 10) /* from here on malloc may give a mapping of its own */
+#define NEVER (UINT64_MAX / 2)
+
+uintptr_t otp_free_mask = UINTPTR_MAX;
+static bool is_tagging;
+
+void otp_alloc_init(void)
+{
+    is_tagging = otp_settings.heap_interval >= TAG_MIN_INTERVAL && otp_real.tag_memalign != NULL;
+    if (otp_settings.is_heap_on) {
+        otp_store_relaxed(&otp_free_mask, is_tagging ? TAG_MASK : 0);
+    }
+}
+
+static bool is_tagged(const void *p)
+{
+    return ((uintptr_t)p & TAG_MASK) == 0;
+}
+
+static uint64_t draw_gap(struct otp_thread *t)
+{
+    return otp_settings.heap_interval <= 1 ? 0 : otp_random_gap(&t->random, otp_settings.heap_interval);
+}
+
+/*
+ * Decides anew for a call that reached the slow path. NULL: not sampled, and counted down. Otherwise the
+ * thread, inside capture until otp_thread_leave.
+ */
+static struct otp_thread *begin(size_t size, const struct otp_regs *regs)
+{
+    if (otp_load_relaxed(&otp_capture_on) == 0) {
+        return NULL; /* the countdown stays 0, so that each call asks again */
+    }
+    if (!otp_settings.is_heap_on) {
+        otp_tls.countdown = NEVER;
+        return NULL;
+    }
+    bool is_new = otp_tls.thread == NULL || otp_tls.thread->random_gap == 0;
+    struct otp_thread *t = otp_thread_current();
+    if (t == NULL) {
+        otp_tls.countdown = NEVER;
+        return NULL;
+    }
+    if (is_new) {
+        t->random_gap = 1;
+        otp_tls.countdown = draw_gap(t);
+        if (otp_alloc_skip(size)) {
+            return NULL;
+        }
+    }
+    return otp_thread_enter(t, otp_regs_sp(regs)) ? t : NULL;
+}
+
+/* What the part on the scratch stack needs. */
+struct job {
+    struct otp_thread *thread;
+    struct otp_unwind *unwind;
+    uintptr_t block;
+    size_t size;
+};
+
+static void book(void *arg)
+{
+    struct job *j = arg;
+    uint64_t length = (uint64_t)j->size + 1;
+    double probability = 1;
+    if (otp_settings.heap_interval > 1) {
+        probability = otp_one_minus_exp((double)length / (double)otp_settings.heap_interval);
+    }
+    struct otp_live item = {
+        .objects = (uint64_t)((double)(1U << OTP_OBJECTS_SHIFT) / probability + 0.5),
+        .bytes = (uint64_t)((double)j->size / probability + 0.5),
+    };
+    uint32_t depth = otp_unwind_run(j->unwind);
+    item.account = otp_ledger_account(otp_unwind_frames(j->unwind), depth,
+                                      otp_load_relaxed(&j->thread->context));
+    if (item.account == NULL) {
+        otp_count(OTP_COUNT_LEDGER_FULL, 1);
+        return;
+    }
+    otp_ledger_add(item.account, item.objects, item.bytes);
+    if ((is_tagging && !is_tagged((void *)j->block)) || !otp_live_insert(j->block, &item)) {
+        otp_ledger_sub(item.account, item.objects, item.bytes); /* cannot be followed: not live */
+        otp_count(OTP_COUNT_LIVE_FULL, 1);
+    }
+}
+
+/* Records block (NULL: the allocation failed, nothing is recorded) and leaves capture. */
+static void end(struct otp_thread *t, void *block, size_t size, const struct otp_regs *regs)
+{
+    otp_tls.countdown = draw_gap(t);
+    if (block != NULL) {
+        t->scratch = otp_scratch_claim();
+        if (OTP_LIKELY(t->scratch != 0)) {
+            void *base = otp_scratch_base(t->scratch);
+            struct job j = {.thread = t, .unwind = otp_unwind_at(base), .size = size};
+            j.block = (uintptr_t)block;
+            otp_unwind_from_call(j.unwind, t, regs);
+            otp_arch_call_on(otp_unwind_stack_top(base), book, &j);
+            otp_scratch_release(t->scratch);
+            t->scratch = 0;
+        } else {
+            otp_count(OTP_COUNT_NO_SCRATCH, 1);
+        }
+        otp_capture_note_sample();
+    }
+    otp_thread_leave(t);
+}
+
+/* Calls of the host's allocator to itself must neither be counted nor sampled: see I2. */
+static uint64_t shield(void)
+{
+    uint64_t saved = otp_tls.countdown;
+    otp_tls.countdown = NEVER;
+    return saved;
+}
+
+static void unshield(uint64_t saved)
+{
+    otp_tls.countdown = saved;
+}
+
+/* memalign that falls back to what the host asked for, errno as that leaves it. */
+static void *aligned_block(size_t size)
+{
+    int saved = errno;
+    void *p = otp_real.tag_memalign(PAGE, size);
+    if (p == NULL) {
+        errno = saved;
+        p = otp_real.malloc(size);
+    }
+    return p;
+}
+
+/* A block of size bytes whose address tells that it is sampled. */
+static void *tagged_malloc(size_t size)
+{
+    if (!is_tagging) {
+        return otp_real.malloc(size);
+    }
+    if (size >= OWN_MAPPING_MIN) {
+        void *p = otp_real.malloc(size);
+        if (p == NULL || is_tagged(p)) {
+            return p;
+        }
+        otp_real.free(p);
+    }
+    return aligned_block(size);
+}
+
+static void *tagged_calloc(size_t count, size_t size)
+{
+    size_t bytes;
+    if (!is_tagging || __builtin_mul_overflow(count, size, &bytes)) {
+        return otp_real.calloc(count, size);
+    }
+    if (bytes >= OWN_MAPPING_MIN) {
+        void *p = otp_real.calloc(count, size); /* fresh pages need no clearing */
+        if (p == NULL || is_tagged(p)) {
+            return p;
+        }
+        otp_real.free(p);
+    }
+    void *p = aligned_block(bytes);
+    return p == NULL ? NULL : memset(p, 0, bytes);
+}
+
+/* Moves a block that could not be recognised; p itself when there is no memory for that. */
+static void *move_to_tagged(void *p, size_t size)
+{
+    int saved = errno;
+    void *q = otp_real.tag_memalign(PAGE, size);
+    errno = saved;
+    if (q == NULL) {
+        return p;
+    }
+    memcpy(q, p, size);
+    otp_real.free(p);
+    return q;
+}
+
+void otp_alloc_forget(void *p)
+{
+    struct otp_live item;
+    if (p != NULL && otp_live_remove((uintptr_t)p, &item)) {
+        otp_ledger_sub(item.account, item.objects, item.bytes);
+    }
+}
+
+void *otp_sampled_malloc(size_t size, const struct otp_regs *regs);
+void *otp_sampled_calloc(size_t count, size_t size, const struct otp_regs *regs);
+void *otp_sampled_realloc(void *p, size_t size, const struct otp_regs *regs);
+void *otp_sampled_reallocarray(void *p, size_t count, size_t size, const struct otp_regs *regs);
+void *otp_sampled_memalign(size_t alignment, size_t size, const struct otp_regs *regs);
+void *otp_sampled_aligned_alloc(size_t alignment, size_t size, const struct otp_regs *regs);
+int otp_sampled_posix_memalign(void **out, size_t alignment, size_t size,
+                               const struct otp_regs *regs);
+void *otp_sampled_valloc(size_t size, const struct otp_regs *regs);
+void *otp_sampled_pvalloc(size_t size, const struct otp_regs *regs);
+
+void *otp_sampled_malloc(size_t size, const struct otp_regs *regs)
+{
+    struct otp_thread *t = begin(size, regs);
+    if (t == NULL) {
+        return otp_real.malloc(size);
+    }
+    (void)shield();
+    void *p = tagged_malloc(size);
+    end(t, p, size, regs);
+    return p;
+}
+
+void *otp_sampled_calloc(size_t count, size_t size, const struct otp_regs *regs)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        return otp_real.calloc(count, size);
+    }
+    struct otp_thread *t = otp_alloc_skip(bytes) ? NULL : begin(bytes, regs);
+    uint64_t saved = shield();
+    void *p = t == NULL ? otp_real.calloc(count, size) : tagged_calloc(count, size);
+    unshield(saved);
+    if (t != NULL) {
+        end(t, p, bytes, regs);
+    }
+    return p;
+}
+
+/* Takes the old block's entry out for the call and puts it back when the call fails. */
+static void *realloc_followed(void *p, size_t size)
+{
+    struct otp_live item;
+    bool was_sampled = !otp_free_skip(p) && p != NULL && otp_live_remove((uintptr_t)p, &item);
+    void *q = otp_real.realloc(p, size);
+    if (was_sampled) {
+        if (q == NULL && size != 0) {
+            if (!otp_live_insert((uintptr_t)p, &item)) {
+                otp_ledger_sub(item.account, item.objects, item.bytes);
+                otp_count(OTP_COUNT_LIVE_FULL, 1);
+            }
+        } else {
+            otp_ledger_sub(item.account, item.objects, item.bytes);
+        }
+    }
+    return q;
+}
+
+void *otp_sampled_realloc(void *p, size_t size, const struct otp_regs *regs)
+{
+    struct otp_thread *t = otp_alloc_skip(size) ? NULL : begin(size, regs);
+    uint64_t saved = shield();
+    void *q = realloc_followed(p, size);
+    if (t != NULL && q != NULL && is_tagging && !is_tagged(q)) {
+        q = move_to_tagged(q, size);
+    }
+    unshield(saved);
+    if (t != NULL) {
+        end(t, q, size, regs);
+    }
+    return q;
+}
+
+void *otp_sampled_reallocarray(void *p, size_t count, size_t size, const struct otp_regs *regs)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return otp_sampled_realloc(p, bytes, regs);
+}
+
+/* A power of two up to a page can be met by a whole page; anything else is passed on as it is. */
+static size_t tag_alignment(size_t alignment)
+{
+    bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
+    return is_tagging && is_power && alignment < PAGE ? PAGE : alignment;
+}
+
+typedef void *(*aligned_fn)(size_t alignment, size_t size);
+
+static void *sampled_aligned(aligned_fn fn, size_t alignment, size_t size,
+                             const struct otp_regs *regs)
+{
+    struct otp_thread *t = otp_alloc_skip(size) ? NULL : begin(size, regs);
+    uint64_t saved = shield();
+    void *p = fn(t == NULL ? alignment : tag_alignment(alignment), size);
+    unshield(saved);
+    if (t != NULL) {
+        end(t, p, size, regs);
+    }
+    return p;
+}
+
+void *otp_sampled_memalign(size_t alignment, size_t size, const struct otp_regs *regs)
+{
+    return sampled_aligned(otp_real.memalign, alignment, size, regs);
+}
+
+void *otp_sampled_aligned_alloc(size_t alignment, size_t size, const struct otp_regs *regs)
+{
+    return sampled_aligned(otp_real.aligned_alloc, alignment, size, regs);
+}
+
+int otp_sampled_posix_memalign(void **out, size_t alignment, size_t size,
+                               const struct otp_regs *regs)
+{
+    struct otp_thread *t = otp_alloc_skip(size) ? NULL : begin(size, regs);
+    bool is_valid = alignment % sizeof(void *) == 0;
+    uint64_t saved = shield();
+    int r = otp_real.posix_memalign(out, t == NULL || !is_valid ? alignment : tag_alignment(alignment),
+                                    size);
+    unshield(saved);
+    if (t != NULL) {
+        end(t, r == 0 ? *out : NULL, size, regs);
+    }
+    return r;
+}
+
+/* valloc and pvalloc are aligned to a page by themselves. */
+static void *sampled_paged(void *(*fn)(size_t size), size_t size, const struct otp_regs *regs)
+{
+    struct otp_thread *t = otp_alloc_skip(size) ? NULL : begin(size, regs);
+    uint64_t saved = shield();
+    void *p = fn(size);
+    unshield(saved);
+    if (t != NULL) {
+        end(t, p, size, regs);
+    }
+    return p;
+}
+
+void *otp_sampled_valloc(size_t size, const struct otp_regs *regs)
+{
+    return sampled_paged(otp_real.valloc, size, regs);
+}
+
+void *otp_sampled_pvalloc(size_t size, const struct otp_regs *regs)
+{
+    return sampled_paged(otp_real.pvalloc, size, regs);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What all of capture shares: the settings, fixed before capturing starts, and the words by which the
+ * engine switches it. Everything here is read by host threads at any moment.
+ */
+#ifndef OTP_CAPTURE_CAPTURE_H
+#define OTP_CAPTURE_CAPTURE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/annot.h"
+
+/* Set once by the engine before otp_capture_on; constant after that. */
+struct otp_capture_settings {
+    bool is_cpu_on;
+    bool is_heap_on;
+    bool has_timestamps;
+    bool has_thread_id;      /* thread.id is part of a sample's context */
+    bool has_thread_name;
+    int signo;               /* of the CPU timers */
+    uint32_t max_depth;      /* frames, the marker of a cut stack included */
+    uint32_t ring_bytes;     /* power of two */
+    uint64_t cpu_period_ns;
+    uint64_t heap_interval;  /* mean bytes between samples; 1: every allocation */
+    uintptr_t own_start;     /* our own code, left out of stacks */
+    uintptr_t own_end;
+    void (*need_worker)(void); /* called when there is something to drain and nobody to do it; hot */
+};
+
+extern struct otp_capture_settings otp_settings;
+
+/* 1 while samples are taken. */
+extern uint32_t otp_capture_on;
+/* 1 while a worker waits on or will look at otp_wake_word; 0: need_worker must be called. */
+extern uint32_t otp_worker_alive;
+/* Futex of the worker: changed and woken when there is something to do. */
+extern uint32_t otp_wake_word;
+/* Grows with each dlclose, so that objects seen before are looked at again. */
+extern uint32_t otp_unload_epoch;
+/* Samples taken since start, of both kinds; 0 means there is nothing to flush. */
+extern uint64_t otp_samples_taken;
+
+/* Wakes the worker. One system call; never waits. Context: hot. */
+void otp_capture_wake(void);
+/* Notes that a sample was taken, and sees to it that there is a worker. Context: hot. */
+void otp_capture_note_sample(void);
+
+#endif

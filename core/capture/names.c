@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "core/base/atomic.h"
+#include "core/base/fmt.h"
+#include "core/base/sys.h"
+#include "core/capture/capture.h"
+
+void otp_names_refresh(struct otp_thread *t)
+{
+    if (!otp_settings.has_thread_name || t->tid == 0) {
+        return;
+    }
+    struct otp_line path = {0};
+    otp_line_str(&path, "/proc/self/task/");
+    otp_line_u64(&path, (uint64_t)t->tid);
+    otp_line_bytes(&path, "/comm", 6); /* with its NUL */
+    int fd = otp_sys_open(path.text, O_RDONLY, 0);
+    if (fd < 0) {
+        return; /* gone, or no /proc: what is known stays */
+    }
+    char name[OTP_THREAD_NAME_MAX + 1] = {0};
+    long n = otp_sys_read_full(fd, name, OTP_THREAD_NAME_MAX);
+    otp_sys_close(fd);
+    if (n <= 0) {
+        return;
+    }
+    if (name[n - 1] == '\n') {
+        name[n - 1] = '\0';
+    }
+    otp_store_relaxed(&t->context, otp_context_number(name, t->tid));
+}
+
+bool otp_names_is_gone(const struct otp_thread *t)
+{
+    return t->tid != 0 && OTP_SYS3(SYS_tgkill, otp_sys_getpid(), t->tid, 0) == -ESRCH;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/scratch.h"
+
+#include "core/base/atomic.h"
+#include "core/base/hotmem.h"
+#include "core/capture/arch.h"
+
+static uintptr_t first_base;
+static uint32_t taken_bits;
+
+_Static_assert(OTP_SCRATCH_COUNT == 32, "one bit each");
+
+bool otp_scratch_init(void)
+{
+    if (first_base != 0) {
+        return true;
+    }
+    uintptr_t p = (uintptr_t)otp_hotmem_map((OTP_SCRATCH_COUNT + 1) * OTP_SCRATCH_BYTES);
+    if (p == 0) {
+        return false;
+    }
+    first_base = (p + OTP_SCRATCH_BYTES - 1) & ~(OTP_SCRATCH_BYTES - 1);
+    return true;
+}
+
+uint32_t otp_scratch_claim(void)
+{
+    uint32_t bits = otp_load_relaxed(&taken_bits);
+    while (bits != UINT32_MAX) {
+        uint32_t i = (uint32_t)__builtin_ctz(~bits);
+        if (otp_cas_acq_rel(&taken_bits, &bits, bits | 1U << i)) { /* pairs: SCRATCH */
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+void otp_scratch_release(uint32_t taken)
+{
+    if (taken != 0) {
+        (void)__atomic_fetch_and(&taken_bits, ~(1U << (taken - 1)), __ATOMIC_RELEASE); /* pairs: SCRATCH */
+    }
+}
+
+void *otp_scratch_base(uint32_t taken)
+{
+    return (void *)(first_base + (taken - 1) * OTP_SCRATCH_BYTES);
+}
+
+void *otp_scratch_own_base(void)
+{
+    return (void *)(otp_arch_sp() & ~(OTP_SCRATCH_BYTES - 1));
+}
+
+bool otp_scratch_holds(uintptr_t sp)
+{
+    return sp - first_base < OTP_SCRATCH_COUNT * OTP_SCRATCH_BYTES;
+}

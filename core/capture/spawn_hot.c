@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/spawn.h"
+
+#include <stddef.h>
+#include <sys/resource.h>
+
+#include "core/base/atomic.h"
+#include "core/base/real.h"
+#include "core/base/sys.h"
+#include "core/capture/capture.h"
+
+#define FALLBACK_STACK ((size_t)2 << 20) /* glibc's when the limit is infinite */
+
+uint32_t otp_names_stale;
+
+static size_t default_stack_bytes;
+
+void otp_spawn_init(void)
+{
+    struct rlimit limit = {0};
+    (void)OTP_SYS2(SYS_getrlimit, RLIMIT_STACK, &limit);
+    default_stack_bytes = limit.rlim_cur == RLIM_INFINITY ? FALLBACK_STACK : (size_t)limit.rlim_cur;
+}
+
+/* A record is useful when its thread would be sampled in one way or the other. */
+static struct otp_thread *prepare(void *(*start)(void *), void *arg, size_t stack_bytes)
+{
+    if (otp_load_relaxed(&otp_capture_on) == 0) {
+        return NULL;
+    }
+    struct otp_thread *t = otp_thread_claim();
+    if (t != NULL) {
+        otp_thread_prepare(t, start, arg, stack_bytes);
+    }
+    return t;
+}
+
+struct otp_thread *otp_spawn_prepare(const pthread_attr_t *attr, void *(*start)(void *), void *arg)
+{
+    size_t bytes = default_stack_bytes;
+    if (attr != NULL && (otp_real.pthread_attr_getstacksize == NULL ||
+                         otp_real.pthread_attr_getstacksize(attr, &bytes) != 0)) {
+        bytes = 0;
+    }
+    return prepare(start, arg, bytes);
+}
+
+struct otp_thread *otp_spawn_prepare_c11(int (*start)(void *), void *arg)
+{
+    struct otp_thread *t = prepare(NULL, arg, default_stack_bytes);
+    if (t != NULL) {
+        t->start_c11 = start;
+    }
+    return t;
+}
+
+int otp_thread_run_c11(void *arg)
+{
+    struct otp_thread *t = arg;
+    otp_thread_begin(t);
+    int result = t->start_c11(t->start_arg);
+    otp_thread_end();
+    return result;
+}
+
+void otp_spawn_named(bool is_self, const char *name)
+{
+    struct otp_thread *t = otp_tls.thread;
+    if (is_self && t != NULL && t->tid == otp_sys_gettid()) {
+        otp_thread_set_name(t, name);
+    } else {
+        otp_store_relaxed(&otp_names_stale, 1);
+    }
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is known of each host thread. Records live in chunks that are never unmapped; a record is reused when
+ * its thread is gone and its ring drained.
+ *
+ * I1  A record is owned by its thread from otp_thread_attach on; fields without a note are that thread's.
+ * I2  state: FREE -> LIVE by whoever claims it (compare and swap), LIVE -> ENDED by the thread or by
+ *     the worker when the thread is gone, ENDED -> FREE by the worker alone, after the last drain.
+ * I3  busy is set while the thread is inside capture; its own signal handler then leaves everything alone.
+ */
+#ifndef OTP_CAPTURE_THREAD_H
+#define OTP_CAPTURE_THREAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/annot.h"
+#include "core/capture/context.h"
+#include "core/ring/ring.h"
+
+enum otp_thread_state { OTP_THREAD_FREE = 0, OTP_THREAD_LIVE = 1, OTP_THREAD_ENDED = 2 };
+
+struct otp_thread {
+    uint32_t state;      /* enum otp_thread_state, atomic */
+    uint32_t generation; /* grows with each reuse; part of the timer's cookie */
+    uint32_t number;     /* of this record */
+    int32_t tid;
+    uint32_t busy;
+    uint32_t context;    /* atomic: the worker corrects it when the name changed behind our back */
+    uintptr_t busy_sp;   /* host stack pointer when busy was set */
+    uint32_t scratch;    /* scratch stack in use while busy, plus 1 */
+    uint32_t has_timer;
+    int32_t timer_id;
+    uint32_t carried;    /* timer expiries that no sample stands for yet */
+    uint64_t cpu_seen_ns; /* CPU time that samples stand for; 0: none yet */
+    uint64_t random;     /* state of the generator */
+    uint32_t random_gap; /* 1: the first gap of the thread was drawn */
+    uintptr_t stack_low; /* known stack; both 0 when none is known */
+    uintptr_t stack_high;
+    struct otp_ring *ring; /* made by the thread, read by the worker (pairs: RING-BIRTH) */
+    void *(*start)(void *); /* what pthread_create was given, for the start of the thread */
+    int (*start_c11)(void *); /* or thrd_create */
+    void *start_arg;
+    size_t start_stack_bytes;
+    char start_name[OTP_THREAD_NAME_MAX];
+};
+
+/* Thread-local part, small and in initial-exec TLS, so that reading it is one instruction. */
+struct otp_tls {
+    uint64_t countdown;        /* bytes until the next heap sample */
+    struct otp_thread *thread; /* NULL: not attached yet */
+    uint32_t is_nested;        /* inside the host's allocator on behalf of a hook */
+    uint32_t is_refused;       /* there was no record for this thread */
+};
+
+extern __thread struct otp_tls otp_tls __attribute__((tls_model("initial-exec")));
+
+/* A free record, made LIVE; NULL when there is none. Context: hot. */
+struct otp_thread *otp_thread_claim(void);
+/* Gives a record back that no thread ever used. Context: hot. */
+void otp_thread_unclaim(struct otp_thread *t);
+/* Makes t the calling thread's record. stack_bytes: size of its stack, 0 unknown. Context: hot. */
+void otp_thread_attach(struct otp_thread *t, size_t stack_bytes);
+/* The calling thread's record, claimed and attached when it has none yet; may be NULL. Context: hot. */
+struct otp_thread *otp_thread_current(void);
+/* Puts what the thread will run into a new record; name and stack size go with it. Context: hot. */
+void otp_thread_prepare(struct otp_thread *t, void *(*start)(void *), void *arg, size_t stack_bytes);
+/* First act of a new thread whose record is t: attaches and arms the timer. Context: hot. */
+void otp_thread_begin(struct otp_thread *t);
+/* Start routine of a thread whose record is arg. Context: hot. */
+void *otp_thread_run(void *arg);
+/* Sets the name that the calling thread's samples carry from now on. Context: hot. */
+void otp_thread_set_name(struct otp_thread *t, const char *name);
+/* The calling thread ends: no more ticks; the record goes to the worker. Context: hot. */
+void otp_thread_end(void);
+/* Record number n, or NULL when there are fewer. Context: any. */
+struct otp_thread *otp_thread_get(uint32_t n);
+/* Gives the record of a thread that is gone back, its ring drained. Context: worker. */
+void otp_thread_recycle(struct otp_thread *t);
+/* In the child of a fork: all threads but the caller are gone. Context: init. */
+void otp_thread_forget_others(void);
+
+/* Marks the thread as inside capture; false when it already is. Context: hot. */
+bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp);
+/* Ends what otp_thread_enter began. Context: hot. */
+void otp_thread_leave(struct otp_thread *t);
+
+#endif

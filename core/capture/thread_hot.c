@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/thread.h"
+
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "core/base/atomic.h"
+#include "core/base/counters.h"
+#include "core/base/hotmem.h"
+#include "core/base/map.h"
+#include "core/base/sys.h"
+#include "core/capture/arch.h"
+#include "core/capture/capture.h"
+#include "core/capture/scratch.h"
+#include "core/capture/timer.h"
+
+#define CHUNK_THREADS 64U
+#define MAX_CHUNKS 1024U
+#define WAKE_EACH_ENDED 256U /* the worker is woken to take back that many records */
+#define KEEP_RINGS 64U       /* records above these lose their ring when their thread is gone */
+
+__thread struct otp_tls otp_tls __attribute__((tls_model("initial-exec")));
+
+static struct otp_thread *chunks[MAX_CHUNKS];
+static uint32_t chunk_count;
+static uint32_t lowest_free; /* a hint: a lower one may be missed until it is freed again */
+static uint32_t ended_count;
+
+struct otp_thread *otp_thread_get(uint32_t n)
+{
+    if (n >= CHUNK_THREADS * MAX_CHUNKS) {
+        return NULL;
+    }
+    struct otp_thread *c = otp_load_acquire(&chunks[n / CHUNK_THREADS]); /* pairs: THREAD-CHUNK */
+    return c == NULL ? NULL : &c[n % CHUNK_THREADS];
+}
+
+static bool try_claim(struct otp_thread *t)
+{
+    uint32_t expected = OTP_THREAD_FREE;
+    return otp_load_relaxed(&t->state) == OTP_THREAD_FREE &&
+           otp_cas_acq_rel(&t->state, &expected, OTP_THREAD_LIVE); /* pairs: THREAD-FREE */
+}
+
+/* The lowest free record, so that few records, and few rings, are in use. */
+static struct otp_thread *claim_existing(uint32_t count)
+{
+    for (uint32_t n = otp_load_relaxed(&lowest_free); n < count; n++) {
+        struct otp_thread *t = otp_thread_get(n);
+        if (t != NULL && try_claim(t)) {
+            otp_store_relaxed(&lowest_free, n + 1);
+            return t;
+        }
+    }
+    return NULL;
+}
+
+static void note_free(uint32_t n)
+{
+    uint32_t lowest = otp_load_relaxed(&lowest_free);
+    while (n < lowest && !otp_cas_acq_rel(&lowest_free, &lowest, n)) {
+    }
+}
+
+static bool add_chunk(uint32_t idx)
+{
+    if (idx >= MAX_CHUNKS) {
+        return false;
+    }
+    size_t bytes = CHUNK_THREADS * sizeof(struct otp_thread);
+    struct otp_thread *fresh = otp_hotmem_map(bytes);
+    if (fresh == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < CHUNK_THREADS; i++) {
+        fresh[i].number = idx * CHUNK_THREADS + i;
+    }
+    struct otp_thread *none = NULL;
+    if (!otp_cas_acq_rel(&chunks[idx], &none, fresh)) { /* pairs: THREAD-CHUNK */
+        otp_hotmem_unmap(fresh, bytes);
+    }
+    uint32_t expected = idx;
+    (void)otp_cas_acq_rel(&chunk_count, &expected, idx + 1);
+    return true;
+}
+
+struct otp_thread *otp_thread_claim(void)
+{
+    for (;;) {
+        uint32_t count = otp_load_acquire(&chunk_count);
+        struct otp_thread *t = count == 0 ? NULL : claim_existing(count * CHUNK_THREADS);
+        if (t != NULL) {
+            t->generation++;
+            t->busy = 0;
+            t->has_timer = 0;
+            t->carried = 0;
+            t->cpu_seen_ns = 0;
+            t->context = 0;
+            t->tid = 0;
+            t->random_gap = 0;
+            t->stack_low = 0;
+            t->stack_high = 0;
+            return t;
+        }
+        if (!add_chunk(count)) {
+            otp_count(OTP_COUNT_NO_THREAD_SLOT, 1);
+            return NULL;
+        }
+    }
+}
+
+void otp_thread_unclaim(struct otp_thread *t)
+{
+    otp_store_release(&t->state, OTP_THREAD_FREE); /* pairs: THREAD-FREE */
+    note_free(t->number);
+}
+
+void otp_thread_attach(struct otp_thread *t, size_t stack_bytes)
+{
+    uintptr_t tp = otp_arch_thread_pointer();
+    uintptr_t sp = otp_arch_sp();
+    t->tid = otp_sys_gettid();
+    t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)t->tid << 32 ^ t->generation ^ tp);
+    /* glibc puts the control block at the top of a thread's stack, its own or the program's. */
+    if (stack_bytes != 0 && sp < tp && tp - sp < stack_bytes) {
+        t->stack_high = tp;
+        t->stack_low = tp > stack_bytes ? tp - stack_bytes : 0;
+    }
+    otp_signal_fence();
+    otp_tls.thread = t;
+}
+
+static void name_from_kernel(struct otp_thread *t)
+{
+    char name[OTP_THREAD_NAME_MAX] = {0};
+    if (OTP_SYS2(SYS_prctl, PR_GET_NAME, name) == 0) {
+        otp_thread_set_name(t, name);
+    }
+}
+
+struct otp_thread *otp_thread_current(void)
+{
+    struct otp_thread *t = otp_tls.thread;
+    if (OTP_LIKELY(t != NULL) || otp_tls.is_refused != 0) {
+        return t;
+    }
+    t = otp_thread_claim();
+    if (t == NULL) {
+        otp_tls.is_refused = 1;
+        return NULL;
+    }
+    otp_thread_attach(t, 0);
+    name_from_kernel(t);
+    return t;
+}
+
+void otp_thread_prepare(struct otp_thread *t, void *(*start)(void *), void *arg, size_t stack_bytes)
+{
+    const struct otp_thread *creator = otp_tls.thread;
+    const struct otp_context *c =
+        creator == NULL ? NULL : otp_context_get(otp_load_relaxed(&creator->context));
+    t->start = start;
+    t->start_arg = arg;
+    t->start_stack_bytes = stack_bytes;
+    memset(t->start_name, 0, sizeof(t->start_name));
+    if (c != NULL) {
+        memcpy(t->start_name, c->thread_name, sizeof(t->start_name));
+    }
+}
+
+void otp_thread_begin(struct otp_thread *t)
+{
+    otp_thread_attach(t, t->start_stack_bytes);
+    otp_thread_set_name(t, t->start_name);
+    if (otp_settings.is_cpu_on && otp_load_relaxed(&otp_capture_on) != 0) {
+        (void)otp_timer_start(t);
+    }
+}
+
+void *otp_thread_run(void *arg)
+{
+    struct otp_thread *t = arg;
+    otp_thread_begin(t);
+    void *result = t->start(t->start_arg);
+    otp_thread_end();
+    return result;
+}
+
+void otp_thread_set_name(struct otp_thread *t, const char *name)
+{
+    otp_store_relaxed(&t->context, otp_context_number(name, t->tid));
+}
+
+void otp_thread_end(void)
+{
+    struct otp_thread *t = otp_tls.thread;
+    if (t == NULL || t->tid != otp_sys_gettid()) {
+        return; /* a child of vfork or clone runs on the thread's memory but is not the thread */
+    }
+    otp_timer_stop(t);
+    /* What runs after this (destructors of thread-specific data) may still allocate and use the record. */
+    otp_store_release(&t->state, OTP_THREAD_ENDED);
+    if (otp_add_relaxed(&ended_count, 1) % WAKE_EACH_ENDED == WAKE_EACH_ENDED - 1 &&
+        otp_load_relaxed(&otp_worker_alive) != 0) {
+        otp_capture_wake();
+    }
+}
+
+void otp_thread_recycle(struct otp_thread *t)
+{
+    otp_timer_stop(t);
+    if (t->ring != NULL && t->number >= KEEP_RINGS) {
+        otp_hotmem_unmap(t->ring, otp_ring_bytes(t->ring->size));
+        t->ring = NULL;
+    }
+    otp_store_release(&t->state, OTP_THREAD_FREE); /* pairs: THREAD-FREE */
+    note_free(t->number);
+}
+
+void otp_thread_forget_others(void)
+{
+    for (uint32_t n = 0;; n++) {
+        struct otp_thread *t = otp_thread_get(n);
+        if (t == NULL) {
+            return;
+        }
+        t->has_timer = 0; /* timers are not inherited */
+        t->carried = 0;
+        t->cpu_seen_ns = 0;
+        if (t->ring != NULL) {
+            otp_ring_init(t->ring, t->ring->size);
+        }
+        if (t != otp_tls.thread) {
+            otp_thread_unclaim(t);
+        }
+    }
+}
+
+bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp)
+{
+    if (OTP_UNLIKELY(t->busy != 0)) {
+        /*
+         * A handler of the host that interrupted capture runs below it on the stack. Being above (or on
+         * the same spot) means that capture was left for good, by a jump out of such a handler.
+         */
+        bool is_abandoned = host_sp >= t->busy_sp && !otp_scratch_holds(host_sp);
+        if (!is_abandoned) {
+            return false;
+        }
+        otp_scratch_release(t->scratch);
+        t->scratch = 0;
+    }
+    t->busy_sp = host_sp;
+    t->busy = 1;
+    otp_signal_fence();
+    return true;
+}
+
+void otp_thread_leave(struct otp_thread *t)
+{
+    otp_signal_fence();
+    t->busy = 0;
+}

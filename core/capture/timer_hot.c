@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/timer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/atomic.h"
+#include "core/base/counters.h"
+#include "core/base/sys.h"
+#include "core/capture/arch.h"
+#include "core/capture/capture.h"
+#include "core/capture/random.h"
+#include "core/capture/tick.h"
+
+#define COOKIE_MAGIC UINT64_C(0x07be) /* upper 16 bits; then 24 bits generation, 24 bits number */
+#define SA_RESTORER_FLAG 0x04000000UL
+#define SIGNAL_SET_BYTES 8
+
+/* Layout of the kernel's struct sigaction (not libc's). */
+struct kernel_sigaction {
+    void (*handler)(int signo, siginfo_t *info, void *context);
+    unsigned long flags;
+    void (*restorer)(void);
+    uint64_t mask;
+};
+
+static uint64_t cookie_of(const struct otp_thread *t)
+{
+    return COOKIE_MAGIC << 48 | (uint64_t)(t->generation & 0xffffffU) << 24 | t->number;
+}
+
+struct otp_thread *otp_timer_thread(uint64_t cookie)
+{
+    if (cookie >> 48 != COOKIE_MAGIC) {
+        return NULL;
+    }
+    struct otp_thread *t = otp_thread_get((uint32_t)(cookie & 0xffffffU));
+    if (t == NULL || cookie_of(t) != cookie || otp_load_relaxed(&t->state) != OTP_THREAD_LIVE) {
+        return NULL;
+    }
+    return t;
+}
+
+static void set_time(struct timespec *ts, uint64_t ns)
+{
+    ts->tv_sec = (time_t)(ns / 1000000000U);
+    ts->tv_nsec = (long)(ns % 1000000000U);
+}
+
+bool otp_timer_start(struct otp_thread *t)
+{
+    struct sigevent ev;
+    memset(&ev, 0, sizeof(ev));
+    ev.sigev_notify = SIGEV_THREAD_ID;
+    ev.sigev_signo = otp_settings.signo;
+    ev.sigev_value.sival_ptr = (void *)cookie_of(t);
+    memcpy(&ev._sigev_un, &t->tid, sizeof(t->tid));
+    /* The kernel's clock number of another thread's CPU time. Source: linux/posix-timers.h. */
+    long clock = (long)(int32_t)((~(uint32_t)t->tid << 3) | 6U);
+    int id = 0;
+    if (OTP_SYS3(SYS_timer_create, clock, &ev, &id) < 0) {
+        otp_count(OTP_COUNT_TIMERS, 1);
+        return false;
+    }
+    struct itimerspec when;
+    uint64_t period = otp_settings.cpu_period_ns;
+    set_time(&when.it_interval, period);
+    set_time(&when.it_value, 1 + otp_random_below(&t->random, period));
+    t->timer_id = id;
+    otp_store_release(&t->has_timer, 1);
+    if (OTP_SYS4(SYS_timer_settime, id, 0, &when, 0) < 0) {
+        otp_count(OTP_COUNT_TIMERS, 1);
+        otp_timer_stop(t);
+        return false;
+    }
+    return true;
+}
+
+void otp_timer_stop(struct otp_thread *t)
+{
+    if (otp_exchange_acq_rel(&t->has_timer, 0) != 0) {
+        (void)OTP_SYS1(SYS_timer_delete, t->timer_id);
+    }
+}
+
+bool otp_timer_install(int signo)
+{
+    struct kernel_sigaction sa = {
+        .handler = otp_tick,
+        .flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_RESTORER_FLAG,
+        .restorer = otp_arch_sigreturn,
+        .mask = ~UINT64_C(0),
+    };
+    return OTP_SYS4(SYS_rt_sigaction, signo, &sa, 0, SIGNAL_SET_BYTES) == 0;
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* register names of ucontext */
+#include "core/capture/unwind.h"
+
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#include <link.h>
+#include <string.h>
+
+#include "core/base/annot.h"
+#include "core/base/counters.h"
+#include "core/base/sys.h"
+#include "core/capture/capture.h"
+#include "core/capture/libunwind_glue.h"
+#include "core/capture/object.h"
+#include "core/capture/scratch.h"
+
+#define PAGE UINT64_C(4096)
+#define CACHED_RANGES 8U
+#define POOL_BYTES 8192U
+#define SIGSET_BYTES 8
+#define MAX_PROBES 64U
+
+struct otp_unwind {
+    ucontext_t context; /* registers at the start; libunwind keeps pointers into it */
+    unw_cursor_t cursor;
+    const struct otp_thread *thread;
+    uintptr_t low; /* readable: [low, high) */
+    uintptr_t high;
+    uint32_t probes; /* pages asked for so far */
+    bool is_signal_start;
+    uint32_t range_count;
+    struct otp_object_range ranges[CACHED_RANGES]; /* objects of this stack */
+    uint32_t pool_used;
+    unsigned char pool[POOL_BYTES] OTP_ALIGNED(16);
+    uint64_t frames[OTP_DEPTH_MAX + 1];
+};
+
+_Static_assert(sizeof(struct otp_unwind) < 24 * 1024, "leaves 40 KiB of stack");
+
+/* rt_sigreturn as every libc's signal restorer calls it: mov $15, %rax; syscall. */
+static const unsigned char signal_return[9] = {0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05};
+
+struct otp_unwind *otp_unwind_at(void *scratch_base)
+{
+    return scratch_base;
+}
+
+void *otp_unwind_stack_top(void *scratch_base)
+{
+    return (char *)scratch_base + OTP_SCRATCH_BYTES - 64;
+}
+
+const uint64_t *otp_unwind_frames(const struct otp_unwind *u)
+{
+    return u->frames;
+}
+
+/*
+ * Asks the kernel whether a page can be read: rt_sigprocmask copies the new mask in before it finds that
+ * `how` is invalid, so it answers EFAULT or EINVAL and changes nothing. Every sandbox allows it.
+ */
+static bool is_page_readable(uintptr_t page)
+{
+    return OTP_SYS4(SYS_rt_sigprocmask, ~0L, page, 0, SIGSET_BYTES) == -22;
+}
+
+static bool is_readable(struct otp_unwind *u, uintptr_t addr, size_t len)
+{
+    if (OTP_LIKELY(addr >= u->low && addr < u->high && len <= u->high - addr)) {
+        return true;
+    }
+    if (addr >= (uintptr_t)u && len <= OTP_SCRATCH_BYTES &&
+        addr - (uintptr_t)u <= OTP_SCRATCH_BYTES - len) {
+        return true;
+    }
+    uintptr_t first = addr & ~(PAGE - 1);
+    uintptr_t last = (addr + len - 1) & ~(PAGE - 1);
+    if (addr < PAGE || last < first || ++u->probes > MAX_PROBES) {
+        return false;
+    }
+    for (uintptr_t page = first; page <= last; page += PAGE) {
+        if (!is_page_readable(page)) {
+            return false;
+        }
+    }
+    /* Grow the known range when the page continues it, else let it start anew here. */
+    if (u->high == first) {
+        u->high = last + PAGE;
+    } else if (u->thread == NULL || u->high != u->thread->stack_high) {
+        u->low = first;
+        u->high = last + PAGE;
+    }
+    return true;
+}
+
+int otp_unw_access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *val, int write, void *arg)
+{
+    struct otp_unwind *u = otp_scratch_own_base();
+    (void)as;
+    (void)arg;
+    if (write != 0 || !is_readable(u, addr, sizeof(*val))) {
+        return -UNW_EINVAL;
+    }
+    memcpy(val, (const void *)addr, sizeof(*val));
+    return 0;
+}
+
+/* Looks pc up among the objects of this stack first, then asks. */
+static bool find_range(struct otp_unwind *u, uintptr_t pc, struct otp_object_range *out)
+{
+    for (uint32_t i = 0; i < u->range_count; i++) {
+        if (pc >= u->ranges[i].start && pc < u->ranges[i].end) {
+            *out = u->ranges[i];
+            return true;
+        }
+    }
+    if (!otp_object_find(pc, out)) {
+        return false;
+    }
+    if (u->range_count < CACHED_RANGES) {
+        u->ranges[u->range_count++] = *out;
+    }
+    return true;
+}
+
+/* What libunwind gets where it would walk the loaded objects: the one that holds its address, if any. */
+int otp_unw_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data),
+                         void *data)
+{
+    struct otp_unwind *u = otp_scratch_own_base();
+    uintptr_t pc;
+    struct otp_object_range range;
+    memcpy(&pc, data, sizeof(pc)); /* the callback's data begins with the address asked for */
+    if (!find_range(u, pc, &range) || range.eh_frame_hdr == 0) {
+        return 0;
+    }
+    ElfW(Phdr) headers[2];
+    memset(headers, 0, sizeof(headers));
+    headers[0].p_type = PT_LOAD;
+    headers[0].p_vaddr = range.start;
+    headers[0].p_memsz = range.end - range.start;
+    headers[1].p_type = PT_GNU_EH_FRAME;
+    headers[1].p_vaddr = range.eh_frame_hdr;
+    struct dl_phdr_info info;
+    memset(&info, 0, sizeof(info));
+    info.dlpi_name = "";
+    info.dlpi_phdr = headers;
+    info.dlpi_phnum = 2;
+    return callback(&info, sizeof(info), data);
+}
+
+/* Objects of libunwind's pools live for one step at most: cut from a small piece that is then reused. */
+void *otp_unw_pool_alloc(size_t bytes)
+{
+    struct otp_unwind *u = otp_scratch_own_base();
+    size_t rounded = (bytes + 15) & ~(size_t)15;
+    if (rounded > POOL_BYTES - u->pool_used) {
+        return NULL;
+    }
+    void *p = u->pool + u->pool_used;
+    u->pool_used += (uint32_t)rounded;
+    return p;
+}
+
+static void start(struct otp_unwind *u, const struct otp_thread *t, uintptr_t sp)
+{
+    u->thread = t;
+    u->probes = 0;
+    u->range_count = 0;
+    u->low = 0;
+    u->high = 0;
+    if (t != NULL && sp >= t->stack_low && sp < t->stack_high) {
+        u->low = sp;
+        u->high = t->stack_high;
+    }
+}
+
+void otp_unwind_from_signal(struct otp_unwind *u, const struct otp_thread *t, const ucontext_t *uc)
+{
+    memcpy(u->context.uc_mcontext.gregs, uc->uc_mcontext.gregs,
+           sizeof(u->context.uc_mcontext.gregs));
+    u->is_signal_start = true;
+    start(u, t, (uintptr_t)uc->uc_mcontext.gregs[REG_RSP]);
+}
+
+void otp_unwind_from_call(struct otp_unwind *u, const struct otp_thread *t,
+                          const struct otp_regs *regs)
+{
+    greg_t *g = u->context.uc_mcontext.gregs;
+    memset(g, 0, sizeof(u->context.uc_mcontext.gregs));
+    g[REG_R15] = (greg_t)regs->r15;
+    g[REG_R14] = (greg_t)regs->r14;
+    g[REG_R13] = (greg_t)regs->r13;
+    g[REG_R12] = (greg_t)regs->r12;
+    g[REG_RBX] = (greg_t)regs->rbx;
+    g[REG_RBP] = (greg_t)regs->rbp;
+    g[REG_RIP] = (greg_t)regs->return_address;
+    g[REG_RSP] = (greg_t)otp_regs_sp(regs);
+    u->is_signal_start = false;
+    start(u, t, otp_regs_sp(regs));
+}
+
+static bool is_signal_frame(struct otp_unwind *u, uintptr_t pc)
+{
+    struct otp_object_range range;
+    bool is_code = find_range(u, pc, &range) && range.end - pc >= sizeof(signal_return);
+    if (!is_code) {
+        uintptr_t low = u->low;
+        uintptr_t high = u->high;
+        is_code = is_readable(u, pc, sizeof(signal_return));
+        u->low = low;
+        u->high = high;
+    }
+    return is_code && memcmp((const void *)pc, signal_return, sizeof(signal_return)) == 0;
+}
+
+/* The word for a frame. A return address stands for the call before it, so one byte is taken off. */
+static uint64_t frame_word(struct otp_unwind *u, uintptr_t pc, bool is_exact)
+{
+    struct otp_object_range range;
+    uintptr_t addr = is_exact || pc == 0 ? pc : pc - 1;
+    uint32_t number = find_range(u, addr, &range) ? range.number : OTP_OBJECT_NONE;
+    /* Small numbers without an object are markers; no code lives in the first page. */
+    return number == OTP_OBJECT_NONE && addr < PAGE ? 0 : otp_frame_make(number, addr);
+}
+
+static bool is_own(uintptr_t pc)
+{
+    return pc >= otp_settings.own_start && pc < otp_settings.own_end;
+}
+
+/* One step up; false at the end of the stack or when it cannot go on. */
+static bool step(struct otp_unwind *u, bool is_signal)
+{
+    unw_word_t before = 0;
+    unw_word_t after = 0;
+    (void)unw_get_reg(&u->cursor, UNW_REG_SP, &before);
+    u->pool_used = 0;
+    int r = unw_step(&u->cursor);
+    if (r == 0) {
+        return false;
+    }
+    if (r < 0 || unw_get_reg(&u->cursor, UNW_REG_SP, &after) < 0 ||
+        (after <= before && !is_signal)) {
+        otp_count(OTP_COUNT_UNWIND_CUT, 1);
+        return false;
+    }
+    if (is_signal) {
+        uint32_t probes = u->probes;
+        uint32_t ranges = u->range_count;
+        start(u, u->thread, after); /* the interrupted code may have been on another stack */
+        u->probes = probes;
+        u->range_count = ranges;
+    }
+    return true;
+}
+
+uint32_t otp_unwind_run(struct otp_unwind *u)
+{
+    uint32_t depth = 0;
+    bool is_exact = u->is_signal_start;
+    int flags = u->is_signal_start ? UNW_INIT_SIGNAL_FRAME : 0;
+    u->frames[0] = 0;
+    if (unw_init_local2(&u->cursor, &u->context, flags) < 0) {
+        otp_count(OTP_COUNT_UNWIND_CUT, 1);
+        return 1;
+    }
+    for (;;) {
+        unw_word_t pc = 0;
+        if (unw_get_reg(&u->cursor, UNW_REG_IP, &pc) < 0 || (pc == 0 && depth > 0)) {
+            break;
+        }
+        bool is_signal = !u->is_signal_start || depth > 0 ? is_signal_frame(u, pc) : false;
+        if (depth == otp_settings.max_depth) {
+            u->frames[depth++] = OTP_FRAME_TRUNCATED;
+            break;
+        }
+        if (!is_own(pc)) {
+            u->frames[depth++] = frame_word(u, pc, is_exact || is_signal);
+        }
+        is_exact = is_signal;
+        if (!step(u, is_signal)) {
+            break;
+        }
+    }
+    return depth == 0 ? 1 : depth;
+}
+
+void otp_unwind_init(void)
+{
+    unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_NONE);
+    unw_get_accessors(unw_local_addr_space)->access_mem = otp_unw_access_mem;
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/engine/engine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "core/base/atomic.h"
+#include "core/base/hotmem.h"
+#include "core/base/real.h"
+#include "core/base/sys.h"
+#include "core/capture/alloc.h"
+#include "core/capture/capture.h"
+#include "core/capture/scratch.h"
+#include "core/capture/spawn.h"
+#include "core/capture/thread.h"
+#include "core/capture/timer.h"
+#include "core/capture/unwind.h"
+#include "core/engine/state.h"
+#include "core/ledger/ledger.h"
+#include "core/resource/resource.h"
+
+#define RING_BYTES 16384U
+#define FILE_WAIT_NS UINT64_C(30000000000) /* for naming and writing, which needs no peer */
+#define MAIN_STACK_MAX ((size_t)8 << 30)
+
+extern void *__libc_stack_end;
+extern const char own_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
+extern const char own_end[] __asm__("_end") __attribute__((visibility("hidden")));
+extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                             void *dso);
+
+struct otp_engine otp_engine;
+
+static void report(void *arg, enum otp_log_level level, const char *line, size_t len)
+{
+    (void)arg;
+    otp_engine_log(level, line, len);
+}
+
+static void note_place(void)
+{
+    long n = OTP_SYS2(SYS_getcwd, otp_engine.cwd, sizeof(otp_engine.cwd));
+    /* "(unreachable)/..." is what the kernel says of a folder outside the root. */
+    otp_engine.cwd_len = n > 1 && otp_engine.cwd[0] == '/' ? (size_t)n - 1 : 0;
+    otp_engine.program_len = otp_resource_program(otp_engine.program, OTP_NAME_MAX, NULL);
+}
+
+static void apply_settings(const struct otp_conf *conf)
+{
+    otp_settings.is_cpu_on = conf->cpu;
+    otp_settings.is_heap_on = conf->heap;
+    otp_settings.has_timestamps = conf->timestamps;
+    otp_settings.has_thread_id = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_ID) != 0;
+    otp_settings.has_thread_name = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_NAME) != 0;
+    otp_settings.signo = SIGPROF;
+    otp_settings.max_depth = conf->max_depth;
+    otp_settings.cpu_period_ns = 1000000000U / conf->cpu_hz;
+    otp_settings.heap_interval = conf->heap_interval_bytes;
+    otp_settings.own_start = (uintptr_t)own_start;
+    otp_settings.own_end = (uintptr_t)own_end;
+    otp_settings.need_worker = otp_worker_ensure;
+    uint32_t ring = RING_BYTES;
+    while (ring < 4 * (sizeof(struct otp_record) + 8U * (conf->max_depth + 1))) {
+        ring *= 2;
+    }
+    otp_settings.ring_bytes = ring;
+    otp_hotmem_set_limit((size_t)conf->memory_limit_bytes / 2);
+}
+
+/* The main thread's stack ends where the kernel put the arguments; it may grow down to its limit. */
+static void attach_main_thread(void)
+{
+    struct rlimit limit = {0};
+    (void)OTP_SYS2(SYS_getrlimit, RLIMIT_STACK, &limit);
+    struct otp_thread *t = otp_thread_current();
+    if (t != NULL) {
+        size_t bytes = limit.rlim_cur > MAIN_STACK_MAX ? MAIN_STACK_MAX : (size_t)limit.rlim_cur;
+        t->stack_high = (uintptr_t)__libc_stack_end + 64;
+        t->stack_low = t->stack_high - bytes;
+    }
+}
+
+static void start_timer(void)
+{
+    struct otp_thread *t = otp_thread_current();
+    if (t != NULL && otp_settings.is_cpu_on) {
+        (void)otp_timer_start(t);
+    }
+}
+
+static void before_fork(void)
+{
+}
+
+static void after_fork_in_parent(void)
+{
+}
+
+/* What was allocated before the fork is the parent's to report. */
+static void set_baseline(struct otp_account *a, void *arg)
+{
+    (void)arg;
+    a->seen_objects =
+        (a->alloc_objects + (UINT64_C(1) << (OTP_OBJECTS_SHIFT - 1))) >> OTP_OBJECTS_SHIFT;
+    a->seen_bytes = a->alloc_bytes;
+}
+
+static void after_fork_in_child(void)
+{
+    if (otp_load_relaxed(&otp_capture_on) == 0) {
+        return;
+    }
+    otp_engine.pid = otp_sys_getpid();
+    otp_engine.is_fork_child = true;
+    otp_engine.start_ns = otp_sys_realtime_ns();
+    otp_engine.requested = 0;
+    otp_engine.request = 0;
+    otp_engine.done = 0;
+    otp_store_relaxed(&otp_samples_taken, 0);
+    otp_worker_forget();
+    otp_thread_forget_others();
+    if (!otp_engine.conf.follow_fork) {
+        otp_store_relaxed(&otp_capture_on, 0);
+        return;
+    }
+    otp_ledger_each(set_baseline, NULL);
+    start_timer();
+}
+
+void otp_engine_start(int argc, char *const *argv, char *const *envp)
+{
+    (void)argc;
+    (void)argv;
+    otp_real_init();
+    struct otp_conf *conf = &otp_engine.conf;
+    otp_conf_load(conf, envp, report, NULL);
+    note_place();
+    otp_engine.pid = otp_sys_getpid();
+    otp_engine.start_ns = otp_sys_realtime_ns();
+    bool is_wanted = !conf->disabled && (conf->cpu || conf->heap) &&
+                     otp_conf_wants_program(
+                         conf, otp_text_make(otp_engine.program, otp_engine.program_len));
+    if (!is_wanted) {
+        return;
+    }
+    apply_settings(conf);
+    if (!otp_scratch_init() || (conf->cpu && !otp_timer_install(otp_settings.signo))) {
+        static const char text[] = "not enough memory or signals to start; the program runs on";
+        otp_engine_log(OTP_LOG_ERROR, text, sizeof(text) - 1);
+        return;
+    }
+    otp_unwind_init();
+    otp_spawn_init();
+    attach_main_thread();
+    (void)__register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
+    otp_alloc_init();
+    otp_store_release(&otp_capture_on, 1);
+    start_timer();
+}
+
+static bool is_ours(void)
+{
+    return otp_engine.pid == otp_sys_getpid() && otp_load_relaxed(&otp_samples_taken) != 0;
+}
+
+/* Asks the worker and waits until it has answered, or the time is up, or there is no worker. */
+static void request(uint32_t what)
+{
+    otp_worker_ensure();
+    (void)__atomic_fetch_or(&otp_engine.request, what, __ATOMIC_ACQ_REL);
+    uint32_t ticket = otp_add_acq_rel(&otp_engine.requested, 1) + 1; /* pairs: ENGINE-REQUEST */
+    otp_capture_wake();
+    uint64_t until = otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns + FILE_WAIT_NS;
+    for (;;) {
+        uint32_t done = otp_load_acquire(&otp_engine.done); /* pairs: ENGINE-DONE */
+        uint64_t now = otp_sys_monotonic_ns();
+        if ((int32_t)(done - ticket) >= 0 || now >= until || otp_worker_has_failed()) {
+            return;
+        }
+        struct timespec ts = {.tv_sec = 0, .tv_nsec = 100000000};
+        (void)OTP_SYS4(SYS_futex, &otp_engine.done, FUTEX_WAIT_PRIVATE, done, &ts);
+    }
+}
+
+void otp_engine_stop(void)
+{
+    if (otp_exchange_acq_rel(&otp_capture_on, 0) != 0 && is_ours()) {
+        request(OTP_REQUEST_STOP);
+    }
+}
+
+void otp_engine_flush(void)
+{
+    if (otp_load_relaxed(&otp_capture_on) != 0 && is_ours()) {
+        request(OTP_REQUEST_FLUSH);
+    }
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The profiler as a whole: starts with the process, flushes at intervals and when asked, ends with the
+ * process, begins anew in a fork child.
+ *
+ * States: OFF (not wanted here, or stood down) <- start -> ON -> stop -> ENDED. Only the process that
+ * started it may stop it: a child of vfork shares our memory but has another pid.
+ */
+#ifndef OTP_ENGINE_ENGINE_H
+#define OTP_ENGINE_ENGINE_H
+
+/* Reads the settings and begins to capture, if this program is to be profiled. Context: init. */
+void otp_engine_start(int argc, char *const *argv, char *const *envp);
+/* Stops capturing and writes what there is; waits for it, but not for ever. Context: init. */
+void otp_engine_stop(void);
+/* Writes what there is and goes on: before exec, which may fail. Waits like stop. Context: init. */
+void otp_engine_flush(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Messages of the engine: one write each, from a fixed buffer, to the host's stderr or a file. */
+#include <fcntl.h>
+#include <stddef.h>
+
+#include "core/base/fmt.h"
+#include "core/base/sys.h"
+#include "core/engine/state.h"
+
+#define STDERR 2
+
+static const char *level_name(enum otp_log_level level)
+{
+    static const char *const names[] = {"", "error: ", "warning: ", "", "debug: "};
+    return (size_t)level < OTP_ARRAY_LEN(names) ? names[level] : "";
+}
+
+/* The worker's descriptor table is its own: the host's stderr is found through /proc. */
+static int open_target(const struct otp_conf *conf)
+{
+    if (conf->log_file.len > 0) {
+        return otp_sys_open(conf->log_file.data, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0644);
+    }
+    if (otp_worker_is_self()) {
+        return otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
+    }
+    return STDERR;
+}
+
+void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
+{
+    const struct otp_conf *conf = &otp_engine.conf;
+    if (level > conf->log) {
+        return;
+    }
+    int fd = open_target(conf);
+    if (fd < 0) {
+        return;
+    }
+    struct otp_line line = {0};
+    otp_line_str(&line, "otelprof[");
+    otp_line_u64(&line, (uint64_t)otp_sys_getpid());
+    otp_line_str(&line, "]: ");
+    otp_line_str(&line, level_name(level));
+    otp_line_bytes(&line, text, len);
+    line.len = line.len == sizeof(line.text) ? sizeof(line.text) - 1 : line.len;
+    otp_line_str(&line, "\n");
+    (void)OTP_SYS3(SYS_write, fd, line.text, line.len);
+    if (fd != STDERR) {
+        otp_sys_close(fd);
+    }
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/engine/outputs.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/counters.h"
+#include "core/base/sys.h"
+#include "core/encode/compress.h"
+#include "core/engine/state.h"
+#include "core/export/sink.h"
+#include "core/resource/resource.h"
+
+#define MESSAGE_MAX ((size_t)64 << 20)
+#define KEPT_MAX_BYTES ((size_t)8 << 20)
+#define SOCKET_QUEUE_BYTES ((size_t)8 << 20)
+#define RETRY_NS UINT64_C(1000000000)
+#define NEVER UINT64_MAX
+#define HOST_MAX 65
+
+/* A message that an output did not take yet. */
+struct kept {
+    struct kept *next;
+    uint64_t flush;
+    size_t len;
+    unsigned char data[];
+};
+
+struct output {
+    union {
+        struct otp_sink base;
+        struct otp_sink_file file;
+        struct otp_sink_socket socket;
+    } sink;
+    struct kept *oldest;
+    struct kept *newest;
+    size_t kept_bytes;
+    uint64_t dropped_seen; /* of the sink's own losses, already counted */
+    bool is_failing;       /* and the log has said so */
+};
+
+static struct output outputs[OTP_CONF_OUTPUTS_MAX];
+static size_t output_count;
+static struct otp_heap *memory;
+static char host[HOST_MAX];
+static size_t host_len;
+
+static void log_failure(struct output *o)
+{
+    if (o->is_failing) {
+        return;
+    }
+    o->is_failing = true;
+    struct otp_line line = {0};
+    otp_sink_describe(&o->sink.base, &line);
+    otp_line_str(&line, "; the profile is kept and tried again");
+    otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+}
+
+static bool open_file(struct output *o, const struct otp_output *conf)
+{
+    struct otp_sink_file_options options = {
+        .name = conf->text,
+        .base_path = otp_text_make(otp_engine.cwd, otp_engine.cwd_len),
+        .base_fd = AT_FDCWD,
+        .program = otp_text_make(otp_engine.program, otp_engine.program_len),
+        .host = otp_text_make(host, host_len),
+        .start_ns = otp_engine.start_ns,
+    };
+    otp_sink_file_init(&o->sink.file, &options);
+    return true;
+}
+
+static bool open_socket(struct output *o, const struct otp_output *conf)
+{
+    struct otp_sink_socket_options options = {
+        .is_unix = conf->kind == OTP_OUTPUT_UNIX,
+        .target = conf->text,
+        .base_path = otp_text_make(otp_engine.cwd, otp_engine.cwd_len),
+        .heap = memory,
+        .queue_bytes = SOCKET_QUEUE_BYTES,
+    };
+    if (otp_sink_socket_init(&o->sink.socket, &options) == OTP_OK) {
+        return true;
+    }
+    struct otp_line line = {0};
+    otp_sink_describe(&o->sink.base, &line);
+    otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+    return false;
+}
+
+void otp_outputs_open(struct otp_heap *heap)
+{
+    const struct otp_conf *conf = &otp_engine.conf;
+    memory = heap;
+    output_count = 0;
+    memset(outputs, 0, sizeof(outputs));
+    host_len = otp_resource_host(host, sizeof(host));
+    for (size_t i = 0; i < conf->output_count; i++) {
+        const struct otp_output *c = &conf->outputs[i];
+        struct output *o = &outputs[output_count];
+        bool is_open = c->kind == OTP_OUTPUT_FILE ? open_file(o, c)
+                       : c->kind == OTP_OUTPUT_UNIX || c->kind == OTP_OUTPUT_TCP
+                           ? open_socket(o, c)
+                           : false;
+        output_count += is_open;
+    }
+}
+
+static void drop_oldest(struct output *o)
+{
+    struct kept *k = o->oldest;
+    o->oldest = k->next;
+    o->newest = o->oldest == NULL ? NULL : o->newest;
+    o->kept_bytes -= k->len;
+    otp_heap_free(memory, k);
+}
+
+static void keep(struct output *o, const struct otp_message *m)
+{
+    while (o->oldest != NULL && o->kept_bytes + m->len > KEPT_MAX_BYTES) {
+        drop_oldest(o);
+        otp_count(OTP_COUNT_EXPORT, 1);
+    }
+    struct kept *k = m->len > KEPT_MAX_BYTES ? NULL : otp_heap_alloc(memory, sizeof(*k) + m->len);
+    if (k == NULL) {
+        otp_count(OTP_COUNT_EXPORT, 1);
+        return;
+    }
+    k->next = NULL;
+    k->flush = m->flush;
+    k->len = m->len;
+    memcpy(k->data, m->data, m->len);
+    if (o->newest != NULL) {
+        o->newest->next = k;
+    } else {
+        o->oldest = k;
+    }
+    o->newest = k;
+    o->kept_bytes += k->len;
+}
+
+/* True when the sink took it (delivered, or queued in the sink). */
+static bool offer(struct output *o, const struct otp_message *m, uint64_t deadline_ns)
+{
+    enum otp_status status = otp_sink_put(&o->sink.base, m, deadline_ns);
+    if (status == OTP_OK) {
+        o->is_failing = false;
+    }
+    return status == OTP_OK || status == OTP_AGAIN;
+}
+
+static bool offer_kept(struct output *o, uint64_t deadline_ns)
+{
+    while (o->oldest != NULL) {
+        struct otp_message m = {
+            .data = o->oldest->data, .len = o->oldest->len, .flush = o->oldest->flush};
+        if (!offer(o, &m, deadline_ns)) {
+            log_failure(o);
+            return false;
+        }
+        drop_oldest(o);
+    }
+    return true;
+}
+
+/* The message in an output's compression; false: no memory. out is used when it differs from in. */
+static bool compressed(enum otp_compression wanted, struct otp_message *m, struct otp_buf *out)
+{
+    enum otp_status status = OTP_OK;
+    if (wanted == OTP_COMPRESSION_GZIP) {
+        status = otp_gzip(memory, m->data, m->len, OTP_GZIP_LEVEL, out);
+    } else if (wanted == OTP_COMPRESSION_ZSTD) {
+        status = otp_zstd(memory, m->data, m->len, OTP_ZSTD_LEVEL, out);
+    } else {
+        return true;
+    }
+    m->data = out->data;
+    m->len = out->len;
+    return status == OTP_OK;
+}
+
+void otp_outputs_put(const void *data, size_t len, uint64_t flush, uint64_t deadline_ns)
+{
+    for (size_t i = 0; i < output_count; i++) {
+        struct output *o = &outputs[i];
+        struct otp_message m = {.data = data, .len = len, .flush = flush};
+        struct otp_buf out;
+        otp_buf_init(&out, memory, MESSAGE_MAX);
+        if (!compressed(o->sink.base.compression, &m, &out)) {
+            otp_count(OTP_COUNT_EXPORT, 1);
+        } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
+            log_failure(o);
+            keep(o, &m);
+        }
+        otp_buf_fini(&out);
+    }
+}
+
+uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last)
+{
+    uint64_t wake = NEVER;
+    for (size_t i = 0; i < output_count; i++) {
+        struct output *o = &outputs[i];
+        struct otp_sink *s = &o->sink.base;
+        if (o->oldest != NULL && !offer_kept(o, deadline_ns)) {
+            uint64_t retry = otp_sys_monotonic_ns() + RETRY_NS;
+            wake = retry < wake ? retry : wake;
+        }
+        if (otp_sink_pump(s, deadline_ns, is_last) != OTP_OK && s->failed_step != NULL) {
+            log_failure(o);
+        }
+        if (s->dropped_messages > o->dropped_seen) {
+            otp_count(OTP_COUNT_EXPORT, s->dropped_messages - o->dropped_seen);
+            o->dropped_seen = s->dropped_messages;
+        }
+        wake = s->wake_ns < wake ? s->wake_ns : wake;
+    }
+    return wake;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/engine/pipeline.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "core/base/atomic.h"
+#include "core/base/buf.h"
+#include "core/base/counters.h"
+#include "core/base/fmt.h"
+#include "core/base/sys.h"
+#include "core/base/version.h"
+#include "core/capture/capture.h"
+#include "core/capture/names.h"
+#include "core/capture/thread.h"
+#include "core/encode/otlp.h"
+#include "core/engine/outputs.h"
+#include "core/engine/state.h"
+#include "core/engine/teller.h"
+#include "core/engine/tell.h"
+#include "core/intern/modules.h"
+#include "core/intern/timetable.h"
+#include "core/resource/resource.h"
+
+#define MESSAGE_MAX ((size_t)64 << 20)
+#define MAX_RESOURCE_ATTRS OTP_RESOURCE_ATTRS_MAX
+
+static struct otp_heap heap;       /* everything that outlives a flush */
+static struct otp_heap flush_heap; /* builder and its ids; emptied when it has grown large */
+static struct otp_timetable times;
+static struct otp_modules modules;
+static struct otp_teller teller;
+static struct otp_otlp_builder *builder;
+static struct otp_resource resource;
+static uint64_t range_start_ns; /* the next flush covers time from here */
+static uint64_t flush_number;
+
+static void report(void *arg, const char *line, size_t len)
+{
+    (void)arg;
+    otp_engine_log(OTP_LOG_WARN, line, len);
+}
+
+static bool open_builder(void)
+{
+    static struct otp_attr attrs[MAX_RESOURCE_ATTRS];
+    for (size_t i = 0; i < resource.count; i++) {
+        const struct otp_resource_attr *r = &resource.attrs[i];
+        attrs[i] = (struct otp_attr){.key = r->key,
+                                     .kind = r->is_int ? OTP_ATTR_INT : OTP_ATTR_STRING,
+                                     .string = r->text,
+                                     .number = r->number};
+    }
+    struct otp_otlp_options options = {
+        .resource_attrs = attrs,
+        .resource_attr_count = resource.count,
+        .scope_name = otp_text_of("libotelprof"),
+        .scope_version = otp_text_of(OTP_VERSION),
+        .fold_counts = otp_engine.conf.timestamps,
+    };
+    if (otp_otlp_builder_create(&flush_heap, &options, &builder) != OTP_OK) {
+        builder = NULL;
+        return false;
+    }
+    otp_teller_init(&teller, &flush_heap, otp_otlp_builder_visitor(builder), &modules);
+    return true;
+}
+
+/* Ids and names told so far are given up: the tables begin anew with the next flush. */
+static void close_builder(void)
+{
+    otp_otlp_builder_destroy(builder);
+    builder = NULL;
+    otp_heap_reset(&flush_heap);
+}
+
+bool otp_pipeline_open(void)
+{
+    const struct otp_conf *conf = &otp_engine.conf;
+    size_t share = (size_t)conf->memory_limit_bytes / 4;
+    otp_heap_reset(&heap);
+    otp_heap_reset(&flush_heap);
+    otp_heap_init(&heap, share);
+    otp_heap_init(&flush_heap, share);
+    otp_timetable_init(&times, &heap);
+    otp_modules_init(&modules, &heap);
+    builder = NULL;
+    range_start_ns = otp_engine.start_ns;
+    flush_number = 0;
+    struct otp_resource_input input = {
+        .service_name = conf->service_name,
+        .attributes = conf->resource_attributes,
+        .version = otp_text_of(OTP_VERSION),
+    };
+    otp_resource_detect(&resource, &input, report, NULL);
+    otp_outputs_open(&heap);
+    return true;
+}
+
+static void drain_ring(struct otp_ring *r)
+{
+    const struct otp_record *rec;
+    while ((rec = otp_ring_peek(r)) != NULL) {
+        struct otp_time_sample s = {
+            .frames = rec->frames,
+            .depth = rec->depth,
+            .context = rec->context,
+            .count = rec->count,
+            .cpu_ns = rec->cpu_ns,
+            .time_ns = rec->time_ns,
+        };
+        if (!otp_timetable_add(&times, &s)) {
+            otp_count(OTP_COUNT_WORKER_MEMORY, s.count);
+        }
+        otp_ring_pop(r);
+    }
+}
+
+void otp_pipeline_drain(void)
+{
+    for (uint32_t n = 0;; n++) {
+        struct otp_thread *t = otp_thread_get(n);
+        if (t == NULL) {
+            return;
+        }
+        uint32_t state = otp_load_acquire(&t->state);
+        if (state == OTP_THREAD_FREE) {
+            continue;
+        }
+        struct otp_ring *r = otp_load_acquire(&t->ring); /* pairs: RING-BIRTH */
+        bool has_work = r != NULL && otp_ring_used(r) > 0;
+        if (has_work) {
+            otp_names_refresh(t);
+            drain_ring(r);
+        }
+        if (!has_work && otp_names_is_gone(t)) {
+            otp_thread_recycle(t);
+        }
+    }
+}
+
+static void flush_visit(struct otp_tell *tell, struct otp_buf *out)
+{
+    enum otp_status status = otp_tell_time(tell, &times);
+    if (status == OTP_OK) {
+        status = otp_tell_heap(tell);
+    }
+    if (status == OTP_OK) {
+        status = otp_otlp_builder_finish(builder, out);
+    }
+    if (status != OTP_OK && status != OTP_NOT_FOUND) {
+        struct otp_line line = {0};
+        otp_line_str(&line, "a flush was lost: ");
+        otp_line_str(&line, otp_status_text(status));
+        otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+        otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+        otp_buf_clear(out);
+        close_builder();
+        otp_modules_fini(&modules);
+    }
+}
+
+void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
+{
+    uint64_t now = otp_sys_realtime_ns();
+    now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
+    if (builder == NULL && !open_builder()) {
+        otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+        return;
+    }
+    struct otp_tell tell = {
+        .visitor = otp_otlp_builder_visitor(builder),
+        .teller = &teller,
+        .time_ns = range_start_ns,
+        .duration_ns = now - range_start_ns,
+    };
+    struct otp_buf out;
+    otp_buf_init(&out, &heap, MESSAGE_MAX);
+    flush_visit(&tell, &out);
+    if (out.len > 0) {
+        otp_outputs_put(out.data, out.len, flush_number, deadline_ns);
+        flush_number++;
+        range_start_ns = now;
+    }
+    otp_buf_fini(&out);
+    otp_timetable_clear(&times);
+    if (builder != NULL) {
+        otp_otlp_builder_clear(builder);
+        if (flush_heap.mapped_bytes > flush_heap.limit_bytes / 2) {
+            close_builder();
+        }
+    }
+    (void)otp_outputs_pump(deadline_ns, is_last);
+}
+
+uint64_t otp_pipeline_pump(void)
+{
+    return otp_outputs_pump(otp_sys_monotonic_ns(), false);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the engine share; nobody else includes this. */
+#ifndef OTP_ENGINE_STATE_H
+#define OTP_ENGINE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/conf/conf.h"
+#include "core/export/template.h"
+
+/* What a waiting host thread asks of the worker. */
+enum otp_request { OTP_REQUEST_FLUSH = 1, OTP_REQUEST_STOP = 2 };
+
+struct otp_engine {
+    struct otp_conf conf;
+    int pid; /* of the process that this state is for */
+    bool is_fork_child;
+    uint64_t start_ns; /* wall clock when capturing began */
+    char cwd[OTP_PATH_MAX]; /* at that moment; "" when unknown */
+    size_t cwd_len;
+    char program[OTP_NAME_MAX + 1]; /* base name */
+    size_t program_len;
+
+    uint32_t requested; /* grows with each request (pairs: ENGINE-REQUEST) */
+    uint32_t request;   /* enum otp_request bits, taken by the worker */
+    uint32_t done;      /* requests answered; futex (pairs: ENGINE-DONE) */
+};
+
+extern struct otp_engine otp_engine;
+
+/* One line to where OTELPROF_LOG_FILE says, if the level is wanted. Context: init, worker. */
+void otp_engine_log(enum otp_log_level level, const char *text, size_t len);
+
+/* Starts the worker unless there is one; called when there is something to do. Context: hot. */
+void otp_worker_ensure(void);
+/* True when there is no worker and will be none. Context: any. */
+bool otp_worker_has_failed(void);
+/* Forgets the worker of the parent. Context: init, in a fork child. */
+void otp_worker_forget(void);
+/* True when the calling thread is the worker. Context: any. */
+bool otp_worker_is_self(void);
+
+#endif

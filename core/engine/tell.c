@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/engine/tell.h"
+
+#include <string.h>
+
+#include "core/base/atomic.h"
+#include "core/base/counters.h"
+#include "core/capture/capture.h"
+#include "core/ledger/ledger.h"
+
+#define MAX_ATTRS (OTP_COUNT_END + 4)
+#define NAME_BYTES 64
+
+static struct otp_value_type value_type(const char *type, const char *unit)
+{
+    struct otp_value_type t = {.type = otp_text_of(type), .unit = otp_text_of(unit)};
+    return t;
+}
+
+/* Losses of one profile as attributes, with the names put together in store. */
+static size_t losses(enum otp_counter_scope scope, struct otp_attr *out, char store[][NAME_BYTES])
+{
+    static const char prefix[] = "otelprof.dropped.";
+    size_t count = 0;
+    for (unsigned c = 0; c < OTP_COUNT_END; c++) {
+        uint64_t n = otp_load_relaxed(&otp_counters[c]);
+        if (n == 0 || (otp_counter_scope_of((enum otp_counter)c) & scope) == 0) {
+            continue;
+        }
+        const char *name = otp_counter_name((enum otp_counter)c);
+        size_t len = strnlen(name, NAME_BYTES - sizeof(prefix));
+        memcpy(store[count], prefix, sizeof(prefix) - 1);
+        memcpy(store[count] + sizeof(prefix) - 1, name, len);
+        out[count] = (struct otp_attr){.key = otp_text_make(store[count], sizeof(prefix) - 1 + len),
+                                       .kind = OTP_ATTR_INT,
+                                       .number = (int64_t)n};
+        count++;
+    }
+    return count;
+}
+
+enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times)
+{
+    struct otp_attr attrs[MAX_ATTRS];
+    char names[OTP_COUNT_END][NAME_BYTES];
+    size_t attr_count = losses(OTP_COUNTER_TIME, attrs, names);
+    attrs[attr_count++] = (struct otp_attr){.key = otp_text_of("otelprof.cpu.engine"),
+                                            .kind = OTP_ATTR_STRING,
+                                            .string = otp_text_of("timer")};
+    const struct otp_value_type types[] = {value_type("samples", "count"),
+                                           value_type("cpu", "nanoseconds")};
+    struct otp_visit_profile profile = {
+        .types = types,
+        .type_count = OTP_ARRAY_LEN(types),
+        .period_type = value_type("cpu", "nanoseconds"),
+        .period = (int64_t)otp_settings.cpu_period_ns,
+        .time_unix_ns = t->time_ns,
+        .duration_ns = t->duration_ns,
+        .attrs = attrs,
+        .attr_count = attr_count,
+    };
+    OTP_TRY(t->visitor->begin_profile(t->visitor, &profile));
+    for (size_t i = 0; i < times->entry_count; i++) {
+        const struct otp_time_entry *e = &times->entries[i];
+        uint32_t ids[2];
+        int64_t values[2] = {(int64_t)e->count, (int64_t)e->cpu_ns};
+        struct otp_visit_sample sample = {.attrs = ids, .values = values, .timestamp_ns = e->time_ns};
+        OTP_TRY(otp_teller_stack(t->teller, otp_timetable_frames(times, e), e->depth, &sample.stack));
+        OTP_TRY(otp_teller_context(t->teller, e->context, ids, &sample.attr_count));
+        OTP_TRY(t->visitor->sample(t->visitor, &sample));
+    }
+    return t->visitor->end_profile(t->visitor);
+}
+
+static uint64_t whole(uint64_t fixed)
+{
+    return (fixed + (UINT64_C(1) << (OTP_OBJECTS_SHIFT - 1))) >> OTP_OBJECTS_SHIFT;
+}
+
+static void tell_account(struct otp_account *a, void *arg)
+{
+    struct otp_tell *t = arg;
+    if (t->status != OTP_OK) {
+        return;
+    }
+    /* Freed first: see I2 of the ledger. */
+    uint64_t freed_bytes = otp_load_acquire(&a->freed_bytes); /* pairs: LEDGER-SUMS */
+    uint64_t freed_objects = otp_load_relaxed(&a->freed_objects);
+    uint64_t bytes = otp_load_acquire(&a->alloc_bytes); /* pairs: LEDGER-SUMS */
+    uint64_t fixed = otp_load_relaxed(&a->alloc_objects);
+    uint64_t objects = whole(fixed);
+    int64_t values[4] = {
+        (int64_t)(objects - a->seen_objects),
+        (int64_t)(bytes - a->seen_bytes),
+        fixed > freed_objects ? (int64_t)whole(fixed - freed_objects) : 0,
+        bytes > freed_bytes ? (int64_t)(bytes - freed_bytes) : 0,
+    };
+    if (values[0] == 0 && values[1] == 0 && values[2] == 0 && values[3] == 0) {
+        return;
+    }
+    uint32_t ids[2];
+    struct otp_visit_sample sample = {.attrs = ids, .values = values};
+    t->status = otp_teller_stack(t->teller, a->frames, a->depth, &sample.stack);
+    if (t->status == OTP_OK) {
+        t->status = otp_teller_context(t->teller, a->context, ids, &sample.attr_count);
+    }
+    if (t->status == OTP_OK) {
+        t->status = t->visitor->sample(t->visitor, &sample);
+    }
+    if (t->status == OTP_OK) {
+        a->seen_objects = objects;
+        a->seen_bytes = bytes;
+    }
+}
+
+enum otp_status otp_tell_heap(struct otp_tell *t)
+{
+    struct otp_attr attrs[MAX_ATTRS];
+    char names[OTP_COUNT_END][NAME_BYTES];
+    size_t attr_count = losses(OTP_COUNTER_HEAP, attrs, names);
+    const struct otp_value_type types[] = {
+        value_type("alloc_objects", "count"), value_type("alloc_space", "bytes"),
+        value_type("inuse_objects", "count"), value_type("inuse_space", "bytes")};
+    struct otp_visit_profile profile = {
+        .types = types,
+        .type_count = OTP_ARRAY_LEN(types),
+        .period_type = value_type("space", "bytes"),
+        .period = (int64_t)otp_settings.heap_interval,
+        .time_unix_ns = t->time_ns,
+        .duration_ns = t->duration_ns,
+        .attrs = attrs,
+        .attr_count = attr_count,
+    };
+    OTP_TRY(t->visitor->begin_profile(t->visitor, &profile));
+    t->status = OTP_OK;
+    otp_ledger_each(tell_account, t);
+    OTP_TRY(t->status);
+    return t->visitor->end_profile(t->visitor);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The worker thread. It is made by clone(2) itself, not by the thread library, so that the host's libc keeps
+ * thinking what is true of the host: a program without threads keeps the cheap single-threaded paths of
+ * malloc, stdio and reference counts, and pthread_exit of its last thread ends the process.
+ * The price: nothing that runs here may use libc beyond pure functions on memory.
+ *
+ * I1  It is started when there is something to do for the first time, in whatever host thread that is.
+ * I2  All signals are blocked in it, from before its first instruction.
+ * I3  Its descriptors and its idea of root, current folder and umask are its own.
+ */
+#define _GNU_SOURCE /* clone flags */
+#include <errno.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "core/base/annot.h"
+#include "core/base/atomic.h"
+#include "core/base/sys.h"
+#include "core/capture/arch.h"
+#include "core/capture/capture.h"
+#include "core/engine/pipeline.h"
+#include "core/engine/state.h"
+
+#define STACK_BYTES ((size_t)320 << 10)
+#define TLS_BELOW ((size_t)64 << 10) /* room for the thread-local data of libraries, never touched */
+#define TLS_ABOVE ((size_t)4096)     /* the control block */
+#define TICK_NS UINT64_C(1000000000)
+#define SIGNAL_SET_BYTES 8
+#define FLUSH_LIMIT_NS UINT64_C(5000000000) /* for the sinks, in a flush that nobody waits for */
+
+enum { WORKER_NONE = 0, WORKER_STARTING = 1, WORKER_RUNNING = 2, WORKER_FAILED = 3 };
+
+static uint32_t worker_state;
+static int worker_tid; /* written by the kernel: 0 when the thread is gone */
+static void *worker_memory;
+
+/* What the thread library's control block must hold for compiled code: itself, and the stack guard. */
+struct control_block {
+    void *self;
+    void *dtv;
+    void *thread;
+    uint64_t unused[2];
+    uint64_t stack_guard; /* %fs:0x28 */
+    uint64_t pointer_guard;
+};
+
+_Static_assert(offsetof(struct control_block, stack_guard) == 0x28, "x86-64 psABI supplement");
+
+bool otp_worker_is_self(void)
+{
+    return otp_load_relaxed(&worker_tid) == otp_sys_gettid();
+}
+
+bool otp_worker_has_failed(void)
+{
+    return otp_load_acquire(&worker_state) == WORKER_FAILED;
+}
+
+static void own_descriptors(void)
+{
+    if (OTP_SYS3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) < 0 &&
+        OTP_SYS1(SYS_unshare, CLONE_FILES) == 0) {
+        for (int fd = 0; fd < 65536; fd++) {
+            otp_sys_close(fd);
+        }
+    }
+    (void)OTP_SYS1(SYS_unshare, CLONE_FS);
+}
+
+static void sleep_until(uint32_t seen, uint64_t until_ns)
+{
+    uint64_t now = otp_sys_monotonic_ns();
+    uint64_t left = until_ns > now ? until_ns - now : 0;
+    left = left > TICK_NS ? TICK_NS : left;
+    struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
+                          .tv_nsec = (long)(left % 1000000000U)};
+    (void)OTP_SYS4(SYS_futex, &otp_wake_word, FUTEX_WAIT_PRIVATE, seen, &ts);
+}
+
+/* Answers what host threads wait for; true when that was the end. */
+static bool answer(void)
+{
+    uint32_t requested = otp_load_acquire(&otp_engine.requested); /* pairs: ENGINE-REQUEST */
+    if (requested == otp_load_relaxed(&otp_engine.done)) {
+        return false;
+    }
+    uint32_t what = otp_exchange_acq_rel(&otp_engine.request, 0);
+    bool is_last = (what & OTP_REQUEST_STOP) != 0;
+    uint64_t deadline = otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns;
+    otp_pipeline_drain();
+    otp_pipeline_flush(deadline, true);
+    otp_store_release(&otp_engine.done, requested); /* pairs: ENGINE-DONE */
+    (void)OTP_SYS3(SYS_futex, &otp_engine.done, FUTEX_WAKE_PRIVATE, INT32_MAX);
+    return is_last;
+}
+
+static void work(void *arg)
+{
+    (void)arg;
+    own_descriptors();
+    (void)OTP_SYS2(SYS_prctl, PR_SET_NAME, "otelprof");
+    if (!otp_pipeline_open()) {
+        otp_store_release(&worker_state, WORKER_FAILED);
+        return;
+    }
+    uint64_t interval = otp_engine.conf.interval_ns;
+    uint64_t next_flush = otp_sys_monotonic_ns() + interval;
+    for (;;) {
+        uint32_t seen = otp_load_acquire(&otp_wake_word);
+        if (answer()) {
+            return;
+        }
+        otp_pipeline_drain();
+        uint64_t now = otp_sys_monotonic_ns();
+        if (now >= next_flush) {
+            otp_pipeline_flush(now + FLUSH_LIMIT_NS, false);
+            next_flush += (now - next_flush) / interval * interval + interval;
+        }
+        uint64_t next_pump = otp_pipeline_pump();
+        sleep_until(seen, next_pump < next_flush ? next_pump : next_flush);
+    }
+}
+
+/* Stack and thread-local storage of the worker, mapped once and used again by a later one. */
+static void *memory_of_worker(void)
+{
+    if (worker_memory == NULL) {
+        worker_memory = otp_sys_map(STACK_BYTES + TLS_BELOW + TLS_ABOVE);
+    }
+    return worker_memory;
+}
+
+static bool launch(void)
+{
+    char *memory = memory_of_worker();
+    if (memory == NULL) {
+        return false;
+    }
+    struct control_block *tcb = (void *)(memory + STACK_BYTES + TLS_BELOW);
+    tcb->self = tcb;
+    tcb->thread = tcb;
+    __asm__("mov %%fs:0x28, %0" : "=r"(tcb->stack_guard));
+    uint64_t all = ~UINT64_C(0);
+    uint64_t before = 0;
+    unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+                          CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGNAL_SET_BYTES);
+    long r = otp_arch_clone_thread(flags, memory + STACK_BYTES - 64, &worker_tid, tcb, work, NULL);
+    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, SIGNAL_SET_BYTES);
+    return r > 0;
+}
+
+void otp_worker_ensure(void)
+{
+    uint32_t expected = WORKER_NONE;
+    if (otp_load_relaxed(&worker_state) != WORKER_NONE ||
+        !otp_cas_acq_rel(&worker_state, &expected, WORKER_STARTING)) {
+        return;
+    }
+    bool is_started = launch();
+    otp_store_release(&worker_state, is_started ? WORKER_RUNNING : WORKER_FAILED);
+    otp_store_release(&otp_worker_alive, 1); /* also when it failed: nobody shall try again */
+}
+
+void otp_worker_forget(void)
+{
+    worker_tid = 0;
+    otp_store_release(&worker_state, WORKER_NONE);
+    otp_store_release(&otp_worker_alive, 0);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPU samples since the last flush, summed by (stack, context); or one by one when they carry times. */
+#ifndef OTP_INTERN_TIMETABLE_H
+#define OTP_INTERN_TIMETABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/heap.h"
+#include "core/base/map.h"
+
+/* One stack in one context. */
+struct otp_time_entry {
+    size_t frames_at; /* index into the table's frames */
+    uint32_t depth;
+    uint32_t context;
+    uint64_t count;
+    uint64_t cpu_ns;
+    uint64_t time_ns; /* 0: a sum */
+};
+
+struct otp_timetable {
+    struct otp_heap *heap;
+    struct otp_map map;
+    struct otp_time_entry *entries;
+    size_t entry_count;
+    size_t entry_room;
+    uint64_t *frames;
+    size_t frame_count;
+    size_t frame_room;
+};
+
+/* One CPU sample; frames are borrowed. */
+struct otp_time_sample {
+    const uint64_t *frames;
+    uint32_t depth;
+    uint32_t context;
+    uint64_t count;
+    uint64_t cpu_ns;
+    uint64_t time_ns; /* 0: to be summed */
+};
+
+/* An empty table that takes its memory from heap. Context: worker, as all of these. */
+void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap);
+/* Adds a sample; false when the memory limit is reached. */
+bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *s);
+/* Forgets all samples and keeps the memory, unless there was much of it. */
+void otp_timetable_clear(struct otp_timetable *t);
+/* The frames of an entry, leaf first. */
+const uint64_t *otp_timetable_frames(const struct otp_timetable *t, const struct otp_time_entry *e);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/ledger/ledger.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/base/atomic.h"
+#include "core/base/hotmem.h"
+#include "core/base/map.h"
+
+#define BUCKETS 65536U
+#define CHUNK_BYTES ((size_t)256 << 10)
+
+/* Accounts are cut from chunks; used may run past the end, then the chunk is full. */
+struct chunk {
+    struct chunk *older;
+    uint64_t used;
+    unsigned char data[];
+};
+
+static struct otp_account **buckets; /* BUCKETS heads, mapped on first use */
+static struct chunk *newest;
+static uint64_t account_count;
+
+static struct otp_account **get_buckets(void)
+{
+    struct otp_account **b = otp_load_acquire(&buckets); /* pairs: LEDGER-BUCKETS */
+    if (b != NULL) {
+        return b;
+    }
+    struct otp_account **fresh = otp_hotmem_map(BUCKETS * sizeof(fresh[0]));
+    if (fresh == NULL) {
+        return NULL;
+    }
+    if (otp_cas_acq_rel(&buckets, &b, fresh)) { /* pairs: LEDGER-BUCKETS */
+        return fresh;
+    }
+    otp_hotmem_unmap(fresh, BUCKETS * sizeof(fresh[0]));
+    return b;
+}
+
+static void *cut(size_t bytes)
+{
+    const size_t room = CHUNK_BYTES - sizeof(struct chunk);
+    for (;;) {
+        struct chunk *c = otp_load_acquire(&newest); /* pairs: LEDGER-CHUNK */
+        if (c != NULL) {
+            uint64_t at = otp_add_relaxed(&c->used, bytes);
+            if (at + bytes <= room) {
+                return c->data + at;
+            }
+        }
+        struct chunk *fresh = otp_hotmem_map(CHUNK_BYTES);
+        if (fresh == NULL) {
+            return NULL;
+        }
+        fresh->older = c;
+        if (!otp_cas_acq_rel(&newest, &c, fresh)) { /* pairs: LEDGER-CHUNK */
+            otp_hotmem_unmap(fresh, CHUNK_BYTES);
+        }
+    }
+}
+
+static bool matches(const struct otp_account *a, uint64_t hash, const uint64_t *frames,
+                    uint32_t depth, uint32_t context)
+{
+    return a->hash == hash && a->depth == depth && a->context == context &&
+           memcmp(a->frames, frames, depth * sizeof(frames[0])) == 0;
+}
+
+struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, uint32_t context)
+{
+    struct otp_account **table = get_buckets();
+    if (table == NULL) {
+        return NULL;
+    }
+    uint64_t hash = otp_hash_bytes(frames, depth * sizeof(frames[0]), context);
+    struct otp_account **head = &table[(uint32_t)hash & (BUCKETS - 1)];
+    struct otp_account *fresh = NULL;
+    struct otp_account *searched_to = NULL;
+    for (;;) {
+        struct otp_account *first = otp_load_acquire(head); /* pairs: LEDGER-ADD */
+        for (struct otp_account *a = first; a != searched_to; a = a->next) {
+            if (matches(a, hash, frames, depth, context)) {
+                return a; /* a fresh one made meanwhile is given up: a few hundred bytes, very rare */
+            }
+        }
+        searched_to = first;
+        if (fresh == NULL) {
+            fresh = cut(sizeof(*fresh) + depth * sizeof(frames[0]));
+            if (fresh == NULL) {
+                return NULL;
+            }
+            fresh->hash = hash;
+            fresh->context = context;
+            fresh->depth = depth;
+            memcpy(fresh->frames, frames, depth * sizeof(frames[0]));
+        }
+        fresh->next = first;
+        if (otp_cas_acq_rel(head, &first, fresh)) { /* pairs: LEDGER-ADD */
+            (void)otp_add_relaxed(&account_count, 1);
+            return fresh;
+        }
+    }
+}
+
+void otp_ledger_add(struct otp_account *a, uint64_t objects, uint64_t bytes)
+{
+    (void)otp_add_relaxed(&a->alloc_objects, objects);
+    (void)otp_add_acq_rel(&a->alloc_bytes, bytes); /* pairs: LEDGER-SUMS */
+}
+
+void otp_ledger_sub(struct otp_account *a, uint64_t objects, uint64_t bytes)
+{
+    (void)otp_add_relaxed(&a->freed_objects, objects);
+    (void)otp_add_acq_rel(&a->freed_bytes, bytes); /* pairs: LEDGER-SUMS */
+}
+
+void otp_ledger_each(void (*visit)(struct otp_account *a, void *arg), void *arg)
+{
+    struct otp_account **table = otp_load_acquire(&buckets); /* pairs: LEDGER-BUCKETS */
+    for (uint32_t i = 0; table != NULL && i < BUCKETS; i++) {
+        struct otp_account *a = otp_load_acquire(&table[i]); /* pairs: LEDGER-ADD */
+        for (; a != NULL; a = a->next) {
+            visit(a, arg);
+        }
+    }
+}
+
+uint64_t otp_ledger_count(void)
+{
+    return otp_load_relaxed(&account_count);
+}

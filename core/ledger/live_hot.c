@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/ledger/live.h"
+
+#include <stddef.h>
+
+#include "core/base/annot.h"
+#include "core/base/atomic.h"
+#include "core/base/hotmem.h"
+
+#define WAYS 8U
+#define LEVELS 8U
+#define FIRST_BUCKETS 64U /* level 0; level n has 4^n times as many */
+#define KEY_EMPTY ((uintptr_t)0)
+#define KEY_BUSY ((uintptr_t)1)
+
+struct bucket {
+    uintptr_t keys[WAYS];
+    struct otp_live items[WAYS];
+} OTP_ALIGNED(64);
+
+_Static_assert(sizeof(struct bucket) == 256, "one line of keys, three of values");
+
+static struct bucket *levels[LEVELS];
+static uint32_t level_count;
+
+static struct bucket *bucket_of(struct bucket *level, uint32_t idx, uintptr_t addr)
+{
+    uint64_t h = (uint64_t)addr * 0x9e3779b97f4a7c15U;
+    uint32_t bits = 6 + 2 * idx;
+    return &level[h >> (64 - bits)];
+}
+
+static int find_key(const struct bucket *b, uintptr_t key)
+{
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (otp_load_acquire(&b->keys[i]) == key) { /* pairs: LIVE-KEY */
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+static bool put(struct bucket *b, uintptr_t addr, const struct otp_live *item)
+{
+    for (unsigned i = 0; i < WAYS; i++) {
+        uintptr_t expected = KEY_EMPTY;
+        if (otp_load_relaxed(&b->keys[i]) == KEY_EMPTY &&
+            otp_cas_acq_rel(&b->keys[i], &expected, KEY_BUSY)) {
+            b->items[i] = *item;
+            otp_store_release(&b->keys[i], addr); /* pairs: LIVE-KEY */
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Maps the next level; true when there is one more now than count, made by whomever. */
+static bool add_level(uint32_t count)
+{
+    if (count >= LEVELS) {
+        return false;
+    }
+    size_t bytes = ((size_t)FIRST_BUCKETS << (2 * count)) * sizeof(struct bucket);
+    if (otp_load_acquire(&levels[count]) == NULL) {
+        struct bucket *fresh = otp_hotmem_map(bytes);
+        struct bucket *none = NULL;
+        if (fresh == NULL) {
+            return otp_load_acquire(&level_count) > count;
+        }
+        if (!otp_cas_acq_rel(&levels[count], &none, fresh)) {
+            otp_hotmem_unmap(fresh, bytes);
+        }
+    }
+    /* Whoever mapped it may not have come to this line yet: anybody may finish for him. */
+    uint32_t expected = count;
+    (void)otp_cas_acq_rel(&level_count, &expected, count + 1); /* pairs: LIVE-LEVEL */
+    return true;
+}
+
+bool otp_live_insert(uintptr_t addr, const struct otp_live *item)
+{
+    struct otp_live old;
+    if (OTP_UNLIKELY(otp_live_remove(addr, &old))) {
+        /* Freed by a way that is not interposed, and given out again. */
+        otp_ledger_sub(old.account, old.objects, old.bytes);
+    }
+    uint32_t tried = 0;
+    for (;;) {
+        uint32_t count = otp_load_acquire(&level_count); /* pairs: LIVE-LEVEL */
+        for (; tried < count; tried++) {
+            if (put(bucket_of(levels[tried], tried, addr), addr, item)) {
+                return true;
+            }
+        }
+        if (!add_level(count)) {
+            return false;
+        }
+    }
+}
+
+bool otp_live_remove(uintptr_t addr, struct otp_live *out_item)
+{
+    uint32_t count = otp_load_acquire(&level_count); /* pairs: LIVE-LEVEL */
+    for (uint32_t n = count; n-- > 0;) {
+        struct bucket *b = bucket_of(levels[n], n, addr);
+        int i = find_key(b, addr);
+        if (i >= 0) {
+            *out_item = b->items[i];
+            otp_store_release(&b->keys[i], KEY_EMPTY); /* pairs: LIVE-KEY */
+            return true;
+        }
+    }
+    return false;
+}
+
+uint64_t otp_live_count(void)
+{
+    uint64_t sum = 0;
+    uint32_t count = otp_load_acquire(&level_count); /* pairs: LIVE-LEVEL */
+    for (uint32_t n = 0; n < count; n++) {
+        for (size_t b = 0; b < (size_t)FIRST_BUCKETS << (2 * n); b++) {
+            for (unsigned i = 0; i < WAYS; i++) {
+                sum += otp_load_relaxed(&levels[n][b].keys[i]) > KEY_BUSY;
+            }
+        }
+    }
+    return sum;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names by which a process ends or becomes another program without running destructors, and dlclose. */
+#define _GNU_SOURCE /* execvpe, execveat */
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "core/base/annot.h"
+#include "core/base/atomic.h"
+#include "core/base/real.h"
+#include "core/base/sys.h"
+#include "core/capture/capture.h"
+#include "core/engine/engine.h"
+
+#define FEW_ARGS 480 /* on the stack; a longer list gets a mapping, which exec takes with it */
+
+OTP_EXPORT int dlclose(void *handle);
+
+OTP_EXPORT void _exit(int status)
+{
+    otp_real_init();
+    otp_engine_stop();
+    otp_real.exit_now(status);
+    __builtin_unreachable();
+}
+
+OTP_EXPORT void _Exit(int status)
+{
+    otp_real_init();
+    otp_engine_stop();
+    otp_real.exit_std(status);
+    __builtin_unreachable();
+}
+
+OTP_EXPORT void abort(void)
+{
+    otp_real_init();
+    otp_engine_stop();
+    otp_real.abort();
+    __builtin_unreachable();
+}
+
+OTP_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+{
+    otp_real_init();
+    otp_engine_flush();
+    return otp_real.execve(path, argv, envp);
+}
+
+OTP_EXPORT int execv(const char *path, char *const argv[])
+{
+    otp_real_init();
+    otp_engine_flush();
+    return otp_real.execv(path, argv);
+}
+
+OTP_EXPORT int execvp(const char *file, char *const argv[])
+{
+    otp_real_init();
+    otp_engine_flush();
+    return otp_real.execvp(file, argv);
+}
+
+OTP_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    otp_real_init();
+    otp_engine_flush();
+    return otp_real.execvpe(file, argv, envp);
+}
+
+OTP_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    otp_real_init();
+    otp_engine_flush();
+    return otp_real.fexecve(fd, argv, envp);
+}
+
+OTP_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    otp_real_init();
+    otp_engine_flush();
+    if (otp_real.execveat == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return otp_real.execveat(dirfd, path, argv, envp, flags);
+}
+
+/* An argument list as exec wants it, from the arguments of a call. */
+struct list {
+    char **argv;
+    size_t mapped; /* bytes to unmap when exec failed */
+    char *few[FEW_ARGS];
+};
+
+/* Which of the real functions a list goes to. */
+enum list_kind { LIST_PATH, LIST_SEARCH, LIST_ENV };
+
+static size_t count_args(va_list args)
+{
+    va_list copy;
+    va_copy(copy, args);
+    size_t n = 0;
+    while (va_arg(copy, char *) != NULL) {
+        n++;
+    }
+    va_end(copy);
+    return n;
+}
+
+static int exec_list(enum list_kind kind, const char *path, const char *first, va_list args)
+{
+    struct list l = {.argv = l.few};
+    size_t rest = first == NULL ? 0 : count_args(args);
+    if (rest + 2 > FEW_ARGS) {
+        l.mapped = (rest + 2) * sizeof(char *);
+        l.argv = otp_sys_map(l.mapped);
+        if (l.argv == NULL) {
+            errno = ENOMEM;
+            return -1;
+        }
+    }
+    /* exec does not write to its arguments; its prototype only lacks the word. */
+    l.argv[0] = (char *)(uintptr_t)first;
+    for (size_t i = 1; first != NULL && i <= rest + 1; i++) {
+        l.argv[i] = va_arg(args, char *);
+    }
+    int r = kind == LIST_ENV      ? execve(path, l.argv, va_arg(args, char *const *))
+            : kind == LIST_SEARCH ? execvp(path, l.argv)
+                                  : execv(path, l.argv);
+    if (l.mapped > 0) {
+        otp_sys_unmap(l.argv, l.mapped);
+    }
+    return r;
+}
+
+OTP_EXPORT int execl(const char *path, const char *arg, ...)
+{
+    va_list args;
+    va_start(args, arg);
+    int r = exec_list(LIST_PATH, path, arg, args);
+    va_end(args);
+    return r;
+}
+
+OTP_EXPORT int execlp(const char *file, const char *arg, ...)
+{
+    va_list args;
+    va_start(args, arg);
+    int r = exec_list(LIST_SEARCH, file, arg, args);
+    va_end(args);
+    return r;
+}
+
+OTP_EXPORT int execle(const char *path, const char *arg, ...)
+{
+    va_list args;
+    va_start(args, arg);
+    int r = exec_list(LIST_ENV, path, arg, args);
+    va_end(args);
+    return r;
+}
+
+/* An object that goes makes room for another at its place: what was seen must be looked at again. */
+int dlclose(void *handle)
+{
+    otp_real_init();
+    (void)otp_add_acq_rel(&otp_unload_epoch, 1);
+    int r = otp_real.dlclose(handle);
+    (void)otp_add_acq_rel(&otp_unload_epoch, 1);
+    return r;
+}
