@@ -1,13 +1,137 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GNU libiberty does the work, kept in bounds from outside: names are data of the profiled program.
+ *
+ * I1 Its stack is a mapping of its own. It takes 72 bytes for each byte of the name, one frame for
+ * each level of nesting, and 16 bytes for each pair of a template and a reference to a template
+ * parameter; the limits below keep the sum under OTP_DEMANGLE_STACK. I2 Its result may grow
+ * exponentially with the length of the name, and its callback cannot say stop. So the callback
+ * leaves by a long jump. Nothing is lost by that: the callback interface of the library allocates
+ * nothing.
+ */
 #include "core/symbol/demangle.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include <libiberty/demangle.h>
 
+#include "core/base/annot.h"
+#include "core/base/atomic.h"
+#include "core/base/sys.h"
+#include "core/symbol/stackcall.h"
+
+#define NAME_MAX_BYTES ((size_t)4096)
+#define RESULT_MAX_BYTES ((size_t)64 << 10)
+#define STACK_BYTES ((size_t)4 << 20)
+#define GUARD_BYTES ((size_t)4096)
+#define KEPT_NAME_MAX ((size_t)512) /* after longer names the stack is given back */
+#define PAIRS_MAX 16384             /* of templates and references: 64 bytes each at the worst */
+
+struct job {
+    struct otp_stackcall call;
+    struct otp_buf *out;
+    size_t start; /* of the result in out */
+    const char *name;
+    bool is_rust;
+    bool ok;
+};
+
+/* The stack of the last call, so that a row of names costs one mapping. */
+static char *kept_stack;
+
+static char *take_stack(void)
+{
+    char *stack = otp_exchange_acq_rel(&kept_stack, NULL);
+
+    if (stack != NULL) {
+        return stack;
+    }
+    stack = otp_sys_map(STACK_BYTES);
+    if (stack != NULL && OTP_SYS3(SYS_mprotect, stack, GUARD_BYTES, PROT_NONE) < 0) {
+        otp_sys_unmap(stack, STACK_BYTES);
+        return NULL;
+    }
+    return stack;
+}
+
+static void return_stack(char *stack, size_t name_len)
+{
+    if (name_len <= KEPT_NAME_MAX) {
+        stack = otp_exchange_acq_rel(&kept_stack, stack);
+    }
+    if (stack != NULL) {
+        otp_sys_unmap(stack, STACK_BYTES);
+    }
+}
+
+static void take_piece(const char *piece, size_t len, void *arg)
+{
+    struct job *job = arg;
+
+    if (job->out->len - job->start + len > RESULT_MAX_BYTES || !otp_buf_add(job->out, piece, len)) {
+        otp_stackcall_leave(&job->call);
+    }
+}
+
+static void demangle(void *arg)
+{
+    struct job *job = arg;
+    int options = DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT;
+
+    job->ok = (job->is_rust ? rust_demangle_callback(job->name, 0, take_piece, job)
+                            : cplus_demangle_v3_callback(job->name, options, take_piece, job)) != 0;
+}
+
+static bool run(struct job *job, bool as_rust, char *top)
+{
+    job->out->len = job->start;
+    job->is_rust = as_rust;
+    job->ok = false;
+    return otp_stackcall_run(&job->call, demangle, job, top) && job->ok;
+}
+
+/* The library makes room for each pair of a template "I" and a reference "R", "O" to a parameter
+ * "T" or to a substitution "S" that may stand for one. */
+static bool has_too_many_pairs(struct otp_text raw)
+{
+    size_t templates = 0;
+    size_t references = 0;
+
+    for (size_t i = 0; i + 1 < raw.len; i++) {
+        char next = raw.data[i + 1];
+        templates += raw.data[i] == 'I';
+        references += (raw.data[i] == 'R' || raw.data[i] == 'O') && (next == 'T' || next == 'S');
+    }
+    return templates * references > PAIRS_MAX;
+}
+
 bool otp_demangle(struct otp_text raw, struct otp_buf *out)
 {
-    (void)raw;
-    (void)out;
-    return false;
+    struct job job = {.out = out, .start = out->len};
+
+    bool maybe_rust = raw.len > 2 && memcmp(raw.data, "_R", 2) == 0;
+    bool maybe_cplus = (raw.len > 2 && memcmp(raw.data, "_Z", 2) == 0) ||
+                       (raw.len > 8 && memcmp(raw.data, "_GLOBAL_", 8) == 0);
+    if ((!maybe_rust && !maybe_cplus) || raw.len > NAME_MAX_BYTES || !otp_buf_ok(out) ||
+        has_too_many_pairs(raw) || memchr(raw.data, '\0', raw.len) != NULL) {
+        return false;
+    }
+    char *stack = take_stack();
+    if (stack == NULL) {
+        return false;
+    }
+    /* The name lies above the stack. */
+    char *top = stack + STACK_BYTES - NAME_MAX_BYTES - 64;
+    memcpy(top, raw.data, raw.len);
+    top[raw.len] = '\0';
+    job.name = top;
+    bool ok = run(&job, true, top) || (maybe_cplus && otp_buf_ok(out) && run(&job, false, top));
+    ok = ok && out->len > job.start;
+    if (!ok) {
+        out->len = job.start;
+        out->failed = false;
+    }
+    return_stack(stack, raw.len);
+    return ok;
 }

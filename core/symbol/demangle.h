@@ -11,7 +11,8 @@
 /*
  * Appends the readable form of raw to out and returns true. False, with out as it was: raw is not a
  * mangled name, it or its result is longer than the limits, or there was no memory: show it raw.
- * Parameters are shown, Rust's hash suffix is not. Needs about 128 KiB of stack. Context: worker.
+ * Parameters are shown, Rust's hash suffix is not. Names over 4096 bytes and
+ * results over 64 KiB are over the limits. Runs on a stack of its own. Context: worker.
  */
 bool otp_demangle(struct otp_text raw, struct otp_buf *out);
 
