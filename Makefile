@@ -94,7 +94,7 @@ $(BUILD)/libotelprof.so $(BUILD)/otelprof: $(BUILD)/%: $(O)/% FORCE
 PRIVATE := $(addprefix $(DEPS)/private/lib,protobuf-c.a zstd.a z.a iberty.a)
 UNWIND  := $(DEPS)/private/libunwind.a
 SO_LD   := -shared -Wl,-soname,libotelprof.so -Wl,--exclude-libs,ALL \
-           -Wl,--version-script=preload/libotelprof.map -Wl,-z,now -Wl,-z,relro -Wl,-z,defs \
+           -Wl,--version-script=preload/libotelprof.map -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,-z,initfirst \
            -Wl,--gc-sections -Wl,--build-id -Wl,--hash-style=gnu
 
 $(O)/libotelprof.so: $(LIB_OBJ) $(PRIVATE) $(UNWIND) preload/libotelprof.map $(O)/lib.list
