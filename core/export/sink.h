@@ -17,13 +17,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include "core/base/fmt.h"
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
+#include "core/export/address.h"
+#include "core/export/fd.h"
+#include "core/export/queue.h"
 #include "core/export/template.h"
 
 struct otp_sink;
@@ -47,13 +48,14 @@ struct otp_sink {
     const struct otp_sink_ops *ops;
     enum otp_format format;
     enum otp_compression compression;
-    int error;                 /* errno of the last failure, 0 after a success */
-    const char *failed_step;   /* what failed, a verb: "create", "connect"; NULL after a success */
-    uint64_t wake_ns;          /* pump again then, at the latest; UINT64_MAX: nothing is waiting */
-    uint64_t sent_messages;    /* delivered */
-    uint64_t dropped_messages; /* given up by the sink itself */
+    int error;               /* errno of the last failure, 0 after a success */
+    const char *failed_step; /* what failed, a verb: "create", "connect to"; NULL after a success */
+    const char *hint;        /* what to know about it, or NULL */
+    uint64_t wake_ns;        /* pump again then, at the latest; UINT64_MAX: nothing is waiting */
+    uint64_t sent_messages;  /* delivered, as far as can be known */
+    uint64_t dropped_messages; /* taken, and given up later: no room, or closed */
     uint64_t dropped_bytes;
-    uint64_t queued_messages; /* accepted, not delivered yet */
+    uint64_t queued_messages; /* taken, not delivered yet */
     uint64_t queued_bytes;
 };
 
@@ -79,6 +81,12 @@ void otp_sink_close(struct otp_sink *s);
 /* The text of an errno value, for messages. Context: any. */
 const char *otp_errno_text(int error);
 
+#define OTP_SHOWN_TARGET_MAX 256U /* bytes of a target in a message */
+
+/* What describe does for each kind of sink, with "file ", "unix:" or the like before the target. */
+void otp_sink_describe_target(const struct otp_sink *s, const char *kind, struct otp_text target,
+                              struct otp_line *line);
+
 /* ---- files ---- */
 
 struct otp_sink_file_options {
@@ -93,10 +101,10 @@ struct otp_sink_file_options {
 struct otp_sink_file {
     struct otp_sink base;
     struct otp_sink_file_options options;
-    bool is_named; /* a message has got its plain name: the next ones carry a number */
+    bool is_named; /* a message has got the plain name: the next ones carry a number */
     uint64_t temp_count;
-    char path[OTP_PATH_MAX]; /* name of the last file written, or tried: for messages */
-    char folder[OTP_PATH_MAX];
+    char path[OTP_PATH_MAX];   /* of the last file that was written, or tried */
+    char folder[OTP_PATH_MAX]; /* where it lies */
     char temp[OTP_NAME_MAX + 1];
 };
 
@@ -105,64 +113,53 @@ void otp_sink_file_init(struct otp_sink_file *f, const struct otp_sink_file_opti
 
 /* ---- sockets ---- */
 
-#define OTP_SOCKET_ADDRESSES_MAX 8
-#define OTP_SOCKET_NAME_MAX 256
+#define OTP_SOCKET_TARGET_MAX 1024 /* bytes of a target with its NUL */
 
 struct otp_sink_socket_options {
-    bool is_unix;                /* else TCP */
-    struct otp_text target;      /* PATH, @ABSTRACT or HOST:PORT; copied */
-    struct otp_text base_path;   /* absolute folder for a relative PATH */
+    bool is_unix;              /* else TCP */
+    struct otp_text target;    /* PATH, @ABSTRACT or HOST:PORT; copied */
+    struct otp_text base_path; /* absolute folder for a relative PATH, or empty */
+    enum otp_compression compression;
     struct otp_heap *heap;       /* for the queue */
     size_t queue_bytes;          /* most that may be queued */
+    const char *hosts_path;      /* NULL: /etc/hosts */
     uint64_t connect_timeout_ns; /* 0: 10 s */
     uint64_t stall_timeout_ns;   /* a peer that takes nothing for so long is given up; 0: 30 s */
-    uint64_t
-        backoff_min_ns; /* pause after the first failed attempt, doubled each time; 0: 250 ms */
-    uint64_t backoff_max_ns; /* 0: 30 s */
+    uint64_t backoff_min_ns;     /* pause after a failed attempt, doubled each time; 0: 250 ms */
+    uint64_t backoff_max_ns;     /* 0: 30 s */
 };
 
 enum otp_socket_state {
-    OTP_SOCKET_IDLE, /* no connection, none wanted before wake_ns */
+    OTP_SOCKET_IDLE, /* no connection; the next attempt is at retry_ns */
     OTP_SOCKET_CONNECTING,
     OTP_SOCKET_CONNECTED,
-};
-
-struct otp_socket_item;
-
-union otp_socket_address {
-    struct sockaddr any;
-    struct sockaddr_un un;
-    unsigned char in[32]; /* sockaddr_in or sockaddr_in6 */
 };
 
 struct otp_sink_socket {
     struct otp_sink base;
     struct otp_sink_socket_options options;
-    char target[OTP_SOCKET_NAME_MAX];
+    char target[OTP_SOCKET_TARGET_MAX];
 
     enum otp_socket_state state;
-    int fd;          /* -1: none */
-    uint64_t fd_dev; /* identity of fd: the host may have closed it and opened something else */
-    uint64_t fd_ino;
+    struct otp_fd fd;
+    struct otp_addresses addresses;
+    size_t address_next;
 
-    union otp_socket_address addresses[OTP_SOCKET_ADDRESSES_MAX];
-    uint32_t address_lens[OTP_SOCKET_ADDRESSES_MAX];
-    unsigned address_count;
-    unsigned address_next;
-
-    unsigned failures;    /* attempts since the last success */
+    unsigned failures;    /* attempts since the peer had a whole message */
+    bool has_sent;        /* a whole message went out over this connection */
     uint64_t retry_ns;    /* no attempt before */
-    uint64_t progress_ns; /* last time that the peer took something, or the attempt began */
+    uint64_t progress_ns; /* the attempt began, or the peer took something */
 
-    struct otp_socket_item *first; /* oldest, the one being sent */
-    struct otp_socket_item *last;
-    size_t first_sent; /* bytes of first that the kernel took, header included */
+    struct otp_queue queue;
+    size_t first_sent;           /* bytes of the oldest message that the kernel took */
+    struct otp_queue_item *held; /* sent, but perhaps not read: see sink_socket.c */
+    uint64_t held_ns;            /* since when */
 };
 
 /*
- * A socket sink on the caller's storage; it connects at the first message. Each message goes out
- * as u32 big-endian length and that many bytes. A message cut by a lost connection is sent again
- * whole. OTP_INVALID: the target makes no sense (describe tells).
+ * A socket sink on the caller's storage; it connects at the first message. Each message goes out as
+ * u32 big-endian length and that many bytes. A message cut by a lost connection is sent again
+ * whole. OTP_INVALID: the target makes no sense; then only describe and close may follow.
  */
 OTP_MUST_CHECK enum otp_status otp_sink_socket_init(struct otp_sink_socket *k,
                                                     const struct otp_sink_socket_options *options);
