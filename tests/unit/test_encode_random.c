@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Random visits: the message says what a naive model says, keeps every rule, does not depend on
+ * memory that was short, and is the same behind a tee. Seeds are fixed.
+ */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/encode/tee.h"
+#include "tests/unit/encode_random.h"
+
+#define VISITS 150
+
+static void compare_lines(const struct enc_lines *got, const struct enc_lines *want)
+{
+    for (size_t i = 0; i < got->count && i < want->count; i++) {
+        ck_assert_str_eq(got->text[i], want->text[i]);
+    }
+    ck_assert_uint_eq(got->count, want->count);
+}
+
+START_TEST(test_says_what_was_told)
+{
+    for (uint64_t seed = 1; seed <= VISITS; seed++) {
+        const struct enc_random random = {
+            .seed = seed, .samples = seed % 3 == 0 ? 8 : 100, .fold = seed % 2 == 0};
+        const struct otp_otlp_options o = {.fold_counts = random.fold};
+        struct enc_lines want = {.count = 0};
+        struct enc_lines got = {.count = 0};
+        struct enc_rig r;
+        enc_rig_init(&r, &o);
+        ck_assert_int_eq(enc_random_tell(&random, r.v, &want), OTP_OK);
+        if (want.count > 0) {
+            enc_rig_finish(&r);
+            enc_dump(r.data, &got);
+        } else {
+            ck_assert_int_eq(otp_otlp_builder_finish(r.builder, &r.out), OTP_NOT_FOUND);
+        }
+        compare_lines(&got, &want);
+        enc_lines_free(&got);
+        enc_lines_free(&want);
+        enc_rig_fini(&r);
+    }
+}
+END_TEST
+
+/* ---- short memory ---- */
+
+/* Bytes of the heap that are not in its own chunks of small blocks: all of it must come back. */
+static bool has_large_blocks(const struct otp_heap *h)
+{
+    return h->large != NULL;
+}
+
+START_TEST(test_memory_limit)
+{
+    const struct enc_random random = {.seed = 9, .samples = 3000};
+    const struct otp_otlp_options none = {.scope_name = enc_text("test")};
+    struct enc_rig full;
+    size_t succeeded = 0;
+    size_t failed = 0;
+    enc_rig_init(&full, &none);
+    ck_assert_int_eq(enc_random_tell(&random, full.v, NULL), OTP_OK);
+    enc_rig_finish(&full);
+    size_t most = full.heap.peak_bytes + ((size_t)64 << 10);
+    for (size_t limit = 0; limit <= most; limit += most / 200) {
+        struct otp_otlp_options o = none;
+        struct otp_otlp_builder *b;
+        struct otp_heap heap;
+        struct otp_buf out;
+        uint64_t ids = 0;
+        o.make_id = enc_count_ids;
+        o.make_id_arg = &ids;
+        otp_heap_init(&heap, limit);
+        otp_buf_init(&out, &heap, (size_t)64 << 20);
+        enum otp_status status = otp_otlp_builder_create(&heap, &o, &b);
+        if (status == OTP_OK) {
+            struct otp_visitor *v = otp_otlp_builder_visitor(b);
+            status = enc_random_tell(&random, v, NULL);
+            if (status != OTP_OK) {
+                ck_assert_int_eq(v->end_profile(v), status);
+                ck_assert_int_eq(otp_otlp_builder_finish(b, &out), status);
+            } else {
+                status = otp_otlp_builder_finish(b, &out);
+            }
+            otp_otlp_builder_destroy(b);
+        }
+        ck_assert(status == OTP_OK || status == OTP_NO_MEMORY);
+        if (status == OTP_OK) {
+            ck_assert_uint_eq(out.len, full.out.len);
+            ck_assert_mem_eq(out.data, full.out.data, out.len);
+            succeeded++;
+        } else {
+            ck_assert_uint_eq(out.len, 0);
+            failed++;
+        }
+        otp_buf_fini(&out);
+        ck_assert(!has_large_blocks(&heap));
+        otp_heap_reset(&heap);
+    }
+    ck_assert_uint_ge(succeeded, 1);
+    ck_assert_uint_ge(failed, 100);
+    enc_rig_fini(&full);
+}
+END_TEST
+
+/* ---- tee ---- */
+
+/* Tells random to builder alone (tee: false) or behind a tee with others; gives the bytes. */
+static void tell_both_ways(const struct enc_random *random)
+{
+    const struct otp_otlp_options options[3] = {
+        {.scope_name = enc_text("a")},
+        {.keep_ones = true, .max_string_bytes = 4, .scope_name = enc_text("b")},
+        {.fold_counts = true, .link0 = OTP_LINK0_ZEROS, .scope_name = enc_text("c")},
+    };
+    struct enc_rig alone[3];
+    struct enc_rig teed[3];
+    struct otp_visitor *visitors[3];
+    struct otp_tee *tee;
+    struct otp_heap heap;
+    otp_heap_init(&heap, (size_t)64 << 20);
+    for (size_t i = 0; i < 3; i++) {
+        enc_rig_init(&alone[i], &options[i]);
+        enc_rig_init(&teed[i], &options[i]);
+        visitors[i] = teed[i].v;
+        ck_assert_int_eq(enc_random_tell(random, alone[i].v, NULL), OTP_OK);
+    }
+    ck_assert_int_eq(otp_tee_create(&heap, visitors, 3, &tee), OTP_OK);
+    ck_assert_int_eq(enc_random_tell(random, otp_tee_visitor(tee), NULL), OTP_OK);
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(otp_tee_status(tee, i), OTP_OK);
+        enum otp_status status = otp_otlp_builder_finish(alone[i].builder, &alone[i].out);
+        ck_assert_int_eq(otp_otlp_builder_finish(teed[i].builder, &teed[i].out), status);
+        ck_assert_uint_eq(teed[i].out.len, alone[i].out.len);
+        if (status == OTP_OK) {
+            ck_assert_mem_eq(teed[i].out.data, alone[i].out.data, alone[i].out.len);
+        }
+        enc_rig_fini(&alone[i]);
+        enc_rig_fini(&teed[i]);
+    }
+    otp_tee_destroy(tee);
+    otp_heap_reset(&heap);
+}
+
+START_TEST(test_tee_equals_separate_visits)
+{
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        const struct enc_random random = {.seed = seed, .samples = 60};
+        tell_both_ways(&random);
+    }
+}
+END_TEST
+
+/* A visitor that gives ids of its own and fails at its n-th call. */
+struct frail {
+    struct otp_visitor visitor;
+    unsigned calls;
+    unsigned fails_at;
+};
+
+static enum otp_status frail_call(struct otp_visitor *v, uint32_t *out_id)
+{
+    struct frail *f = (struct frail *)(void *)v;
+    ck_assert_uint_lt(f->calls, f->fails_at); /* never called again after a failure */
+    f->calls++;
+    if (out_id != NULL) {
+        *out_id = 1000000 - f->calls;
+    }
+    return f->calls == f->fails_at ? OTP_FULL : OTP_OK;
+}
+
+static enum otp_status frail_begin(struct otp_visitor *v, const struct otp_visit_profile *p)
+{
+    (void)p;
+    return frail_call(v, NULL);
+}
+
+static enum otp_status frail_mapping(struct otp_visitor *v, const struct otp_visit_mapping *m,
+                                     uint32_t *out_id)
+{
+    (void)m;
+    return frail_call(v, out_id);
+}
+
+static enum otp_status frail_frame(struct otp_visitor *v, const struct otp_visit_frame *f,
+                                   uint32_t *out_id)
+{
+    ck_assert(f->mapping == 0 || f->mapping > 500000);
+    return frail_call(v, out_id);
+}
+
+static enum otp_status frail_stack(struct otp_visitor *v, const uint32_t *frames, size_t count,
+                                   uint32_t *out_id)
+{
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_gt(frames[i], 500000);
+    }
+    return frail_call(v, out_id);
+}
+
+static enum otp_status frail_attr(struct otp_visitor *v, const struct otp_attr *a, uint32_t *out_id)
+{
+    (void)a;
+    return frail_call(v, out_id);
+}
+
+static enum otp_status frail_link(struct otp_visitor *v, const uint8_t trace_id[16],
+                                  const uint8_t span_id[8], uint32_t *out_id)
+{
+    (void)trace_id;
+    (void)span_id;
+    return frail_call(v, out_id);
+}
+
+static enum otp_status frail_sample(struct otp_visitor *v, const struct otp_visit_sample *s)
+{
+    ck_assert_uint_gt(s->stack, 500000);
+    for (size_t i = 0; i < s->attr_count; i++) {
+        ck_assert_uint_gt(s->attrs[i], 500000);
+    }
+    return frail_call(v, NULL);
+}
+
+static enum otp_status frail_end(struct otp_visitor *v)
+{
+    return frail_call(v, NULL);
+}
+
+static struct frail make_frail(unsigned fails_at)
+{
+    struct frail f = {.visitor = {.begin_profile = frail_begin,
+                                  .mapping = frail_mapping,
+                                  .frame = frail_frame,
+                                  .stack = frail_stack,
+                                  .attr = frail_attr,
+                                  .link = frail_link,
+                                  .sample = frail_sample,
+                                  .end_profile = frail_end},
+                      .fails_at = fails_at};
+    return f;
+}
+
+START_TEST(test_tee_poisons_one_alone)
+{
+    const struct enc_random random = {.seed = 4, .samples = 40};
+    struct enc_rig alone;
+    enc_rig_init(&alone, NULL);
+    ck_assert_int_eq(enc_random_tell(&random, alone.v, NULL), OTP_OK);
+    enc_rig_finish(&alone);
+    for (unsigned n = 1; n < 200; n++) {
+        struct frail frail = make_frail(n);
+        struct otp_heap heap;
+        struct otp_tee *tee;
+        struct enc_rig r;
+        enc_rig_init(&r, NULL);
+        struct otp_visitor *const visitors[] = {&frail.visitor, r.v};
+        otp_heap_init(&heap, (size_t)16 << 20);
+        ck_assert_int_eq(otp_tee_create(&heap, visitors, 2, &tee), OTP_OK);
+        ck_assert_int_eq(enc_random_tell(&random, otp_tee_visitor(tee), NULL), OTP_OK);
+        ck_assert_int_eq(otp_tee_status(tee, 0), OTP_FULL);
+        ck_assert_int_eq(otp_tee_status(tee, 1), OTP_OK);
+        ck_assert_int_eq(otp_otlp_builder_finish(r.builder, &r.out), OTP_OK);
+        ck_assert_uint_eq(r.out.len, alone.out.len);
+        ck_assert_mem_eq(r.out.data, alone.out.data, r.out.len);
+        enc_rig_fini(&r);
+        otp_tee_destroy(tee);
+        otp_heap_reset(&heap);
+    }
+    enc_rig_fini(&alone);
+}
+END_TEST
+
+START_TEST(test_tee_limits)
+{
+    struct frail frail = make_frail(1);
+    struct otp_visitor *visitors[OTP_TEE_MAX + 1];
+    struct otp_heap heap;
+    struct otp_tee *tee;
+    uint32_t id;
+    for (size_t i = 0; i <= OTP_TEE_MAX; i++) {
+        visitors[i] = &frail.visitor;
+    }
+    otp_heap_init(&heap, (size_t)1 << 20);
+    ck_assert_int_eq(otp_tee_create(&heap, visitors, 0, &tee), OTP_INVALID);
+    ck_assert_int_eq(otp_tee_create(&heap, visitors, OTP_TEE_MAX + 1, &tee), OTP_INVALID);
+    ck_assert_int_eq(otp_tee_create(&heap, visitors, 1, &tee), OTP_OK);
+    struct otp_visitor *v = otp_tee_visitor(tee);
+    ck_assert_int_eq(v->stack(v, NULL, 0, &id), OTP_FULL); /* nobody listens any more */
+    ck_assert_int_eq(v->end_profile(v), OTP_FULL);
+    ck_assert_int_eq(otp_tee_status(tee, 1), OTP_INVALID);
+    otp_tee_destroy(tee);
+
+    frail = make_frail(100);
+    ck_assert_int_eq(otp_tee_create(&heap, visitors, 1, &tee), OTP_OK);
+    v = otp_tee_visitor(tee);
+    const uint32_t wrong = 5;
+    ck_assert_int_eq(v->stack(v, &wrong, 1, &id), OTP_INVALID); /* an id it never gave */
+    ck_assert_int_eq(v->end_profile(v), OTP_INVALID);
+    ck_assert_uint_eq(frail.calls, 0);
+    otp_tee_destroy(tee);
+    otp_heap_reset(&heap);
+
+    otp_heap_init(&heap, 4096);
+    ck_assert_int_eq(otp_tee_create(&heap, visitors, 1, &tee), OTP_NO_MEMORY);
+    otp_heap_reset(&heap);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("encode_random");
+    TCase *t = tcase_create("random");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, test_says_what_was_told);
+    tcase_add_test(t, test_memory_limit);
+    tcase_add_test(t, test_tee_equals_separate_visits);
+    tcase_add_test(t, test_tee_poisons_one_alone);
+    tcase_add_test(t, test_tee_limits);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
