@@ -9,7 +9,7 @@
 #include "core/capture/object.h"
 #include "core/symbol/maps.h"
 
-#define EXE_LINK "/proc/self/exe"
+#define EXE_LINK "/proc/thread-self/exe" /* works after the end of the main thread too */
 
 void otp_teller_init(struct otp_teller *t, struct otp_heap *heap, struct otp_visitor *visitor,
                      struct otp_modules *modules)

@@ -116,6 +116,13 @@ static void add_piece(struct lines *l, const char *piece, size_t len)
     }
 }
 
+/* The thread's own entry outlives the main thread, after whose end /proc/self has no memory to show. */
+static int open_own_maps(void)
+{
+    int fd = otp_sys_open("/proc/thread-self/maps", O_RDONLY, 0);
+    return fd >= 0 ? fd : otp_sys_open("/proc/self/maps", O_RDONLY, 0); /* before Linux 3.17 */
+}
+
 enum otp_status otp_maps_read(struct otp_heap *heap, const char *path, otp_maps_visit visit,
                               void *arg)
 {
@@ -123,7 +130,7 @@ enum otp_status otp_maps_read(struct otp_heap *heap, const char *path, otp_maps_
     char piece[2048];
     long n = 0;
 
-    int fd = otp_sys_open(path == NULL ? "/proc/self/maps" : path, O_RDONLY, 0);
+    int fd = path == NULL ? open_own_maps() : otp_sys_open(path, O_RDONLY, 0);
     if (fd < 0) {
         return OTP_IO;
     }
