@@ -1,0 +1,225 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""A second reader of OTLP profiles, for the tests: knows nothing of the project's own code.
+
+judge.py totals FILE...           type, sum of values, over all files (in-use: the last file of each process)
+judge.py flat TYPE FILE...        value, function of the innermost frame, most first
+judge.py cum TYPE FILE...         value, function anywhere in the stack, most first
+judge.py site TYPE NAME FILE...   sum over the samples with function NAME in the stack
+judge.py stacks TYPE FILE...      value, the whole stack, innermost first, most first
+judge.py attr KEY FILE            a resource attribute
+judge.py note KEY FILE...         a profile attribute, summed when it is a number
+judge.py sample-attr KEY FILE...  the values that samples have for this attribute, one a line
+judge.py mappings FILE...         file names of the mappings that frames lie in
+judge.py profiles FILE...         type, number of samples, duration in ns
+
+The input is bare, gzip or zstd, one ProfilesData, found out by content.
+"""
+import collections
+import gzip
+import struct
+import subprocess
+import sys
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value & 0xFFFFFFFFFFFFFFFF, at
+
+
+def fields(data):
+    """Number -> list of raw values of one message."""
+    out = collections.defaultdict(list)
+    at = 0
+    while at < len(data):
+        tag, at = varint(data, at)
+        kind = tag & 7
+        if kind == 0:
+            value, at = varint(data, at)
+        elif kind == 1:
+            value = data[at:at + 8]
+            at += 8
+        elif kind == 2:
+            size, at = varint(data, at)
+            if at + size > len(data):
+                raise ValueError("a field runs past the end")
+            value = data[at:at + size]
+            at += size
+        elif kind == 5:
+            value = data[at:at + 4]
+            at += 4
+        else:
+            raise ValueError("wire type %d" % kind)
+        out[tag >> 3].append(value)
+    return out
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def numbers(raw):
+    """A repeated int64 or int32, packed or not."""
+    out = []
+    for value in raw:
+        if isinstance(value, int):
+            out.append(signed(value))
+            continue
+        at = 0
+        while at < len(value):
+            number, at = varint(value, at)
+            out.append(signed(number))
+    return out
+
+
+def one(message, number, default=0):
+    return message[number][-1] if message.get(number) else default
+
+
+def any_value(raw):
+    m = fields(raw)
+    if 1 in m:
+        return one(m, 1).decode()
+    if 2 in m:
+        return bool(one(m, 2))
+    if 3 in m:
+        return signed(one(m, 3))
+    if 4 in m:
+        return struct.unpack("<d", one(m, 4))[0]
+    if 5 in m:
+        return [any_value(v) for v in fields(one(m, 5))[1]]
+    return None
+
+
+def load(path):
+    with open(path, "rb") as f:
+        data = f.read()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    elif data[:4] == b"\x28\xb5\x2f\xfd":
+        data = subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, check=True).stdout
+    return data
+
+
+class Profile:
+    """One profile: what it counts, its samples as (value, [functions], {attribute: value}, [mappings])."""
+
+    def __init__(self, file, raw, resource):
+        m = fields(raw)
+        kind = fields(one(m, 1, b""))
+        self.type = file.strings[one(kind, 1)]
+        self.duration = one(m, 4)
+        self.resource = resource
+        self.notes = dict(file.attributes[i] for i in numbers(m[11]))
+        self.samples = []
+        for raw_sample in m[2]:
+            s = fields(raw_sample)
+            values = numbers(s[4])
+            times = sum(len(v) // 8 for v in s[5])
+            value = sum(values) if values else times
+            frames, mappings = file.stacks[one(s, 1)]
+            attributes = dict(file.attributes[i] for i in numbers(s[2]))
+            self.samples.append((value, frames, attributes, mappings))
+
+    def total(self):
+        return sum(s[0] for s in self.samples)
+
+
+class File:
+    def __init__(self, path):
+        self.path = path
+        data = fields(load(path))
+        d = fields(one(data, 2, b""))
+        self.strings = [s.decode() for s in d[5]]
+        self.attributes = []
+        for raw in d[6]:
+            m = fields(raw)
+            self.attributes.append((self.strings[one(m, 1)], any_value(one(m, 2, b""))))
+        functions = [self.strings[one(fields(raw), 1)] for raw in d[3]]
+        mappings = [self.strings[one(fields(raw), 4)] for raw in d[1]]
+        locations = []
+        for raw in d[2]:
+            m = fields(raw)
+            names = [functions[one(fields(line), 1)] for line in m[3]]
+            mapping = mappings[one(m, 1)]
+            locations.append((names or ["?%s+0x%x" % (mapping, one(m, 2))], mapping))
+        self.stacks = []
+        for raw in d[7]:
+            frames, where = [], []
+            for i in numbers(fields(raw)[1]):
+                names, mapping = locations[i]
+                frames += names
+                where.append(mapping)
+            self.stacks.append((frames, where))
+        self.profiles = []
+        for raw in data[1]:
+            rp = fields(raw)
+            resource = {}
+            for kv in fields(one(rp, 1, b""))[1]:
+                m = fields(kv)
+                resource[one(m, 1, b"").decode()] = any_value(one(m, 2, b""))
+            for scope in rp[2]:
+                self.profiles += [Profile(self, p, resource) for p in fields(scope)[2]]
+
+
+def wanted(files, kind):
+    """The profiles of a type that count: of in-use ones the last of each process, in the order given."""
+    found = [p for f in files for p in f.profiles if p.type == kind]
+    if kind.startswith("inuse"):
+        last = {(p.resource.get("process.pid"), p.resource.get("service.instance.id")): p for p in found}
+        found = list(last.values())
+    return found
+
+
+def ranked(files, kind, key):
+    sums = collections.Counter()
+    for p in wanted(files, kind):
+        for value, frames, _, _ in p.samples:
+            for name in key(frames):
+                sums[name] += value
+    for name, value in sums.most_common():
+        print(value, name)
+
+
+def main():
+    verb, rest = sys.argv[1], sys.argv[2:]
+    words = {"flat": 1, "cum": 1, "stacks": 1, "site": 2, "attr": 1, "note": 1, "sample-attr": 1}.get(verb, 0)
+    args, files = rest[:words], [File(p) for p in rest[words:]]
+    profiles = [p for f in files for p in f.profiles]
+    if verb == "totals":
+        for kind in dict.fromkeys(p.type for p in profiles):
+            print(kind, sum(p.total() for p in wanted(files, kind)))
+    elif verb == "flat":
+        ranked(files, args[0], lambda frames: frames[:1])
+    elif verb == "cum":
+        ranked(files, args[0], set)
+    elif verb == "stacks":
+        ranked(files, args[0], lambda frames: [" < ".join(frames)])
+    elif verb == "site":
+        print(sum(s[0] for p in wanted(files, args[0]) for s in p.samples if args[1] in s[1]))
+    elif verb == "attr":
+        print(profiles[0].resource.get(args[0], ""))
+    elif verb == "note":
+        values = [p.notes[args[0]] for p in profiles if args[0] in p.notes]
+        print(sum(values) if values and all(isinstance(v, int) for v in values) else " ".join(map(str, values)))
+    elif verb == "sample-attr":
+        for value in sorted({str(s[2][args[0]]) for p in profiles for s in p.samples if args[0] in s[2]}):
+            print(value)
+    elif verb == "mappings":
+        for name in sorted({m for p in profiles for s in p.samples for m in s[3]}):
+            print(name)
+    elif verb == "profiles":
+        for p in profiles:
+            print(p.type, len(p.samples), p.duration)
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Proves that the profile is written in each way in which a process can end: ends HOW [ARG]. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BLOCKS 64
+#define BLOCK_BYTES (256 << 10)
+
+extern char **environ;
+static void *blocks[BLOCKS];
+static char *next[] = {"ends", "second", NULL};
+static char path[4096];
+
+__attribute__((noinline)) void ends_allocate(void)
+{
+    for (int i = 0; i < BLOCKS; i++) {
+        blocks[i] = malloc(BLOCK_BYTES);
+        memset(blocks[i], i, 64);
+    }
+}
+
+static void *end_in_thread(void *arg)
+{
+    (void)arg;
+    exit(5);
+}
+
+static void handler(void)
+{
+    (void)write(1, "handler\n", 8);
+}
+
+static void *work_on(void *arg)
+{
+    ends_allocate();
+    (void)write(1, "worked\n", 7);
+    return arg;
+}
+
+struct way {
+    const char *name;
+    void (*go)(void);
+};
+
+static void way_exit(void)
+{
+    exit(3);
+}
+
+static void way_exit_now(void)
+{
+    _exit(3);
+}
+
+static void way_exit_std(void)
+{
+    _Exit(3);
+}
+
+static void way_quick(void)
+{
+    at_quick_exit(handler);
+    quick_exit(3);
+}
+
+static void way_abort(void)
+{
+    abort();
+}
+
+static void way_thread_exit(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, end_in_thread, NULL);
+    pthread_join(t, NULL);
+}
+
+static void way_main_leaves(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, work_on, NULL);
+    pthread_exit(NULL);
+}
+
+static void way_term(void)
+{
+    raise(SIGTERM);
+}
+
+static void way_kernel(void)
+{
+    syscall(SYS_exit_group, 3);
+}
+
+static void way_execve(void)
+{
+    execve(path, next, environ);
+}
+
+static void way_execv(void)
+{
+    execv(path, next);
+}
+
+static void way_execvp(void)
+{
+    execvp(path, next);
+}
+
+static void way_execvpe(void)
+{
+    execvpe(path, next, environ);
+}
+
+static void way_execl(void)
+{
+    execl(path, "ends", "second", (char *)NULL);
+}
+
+static void way_execlp(void)
+{
+    execlp(path, "ends", "second", (char *)NULL);
+}
+
+static void way_execle(void)
+{
+    execle(path, "ends", "second", (char *)NULL, environ);
+}
+
+static void way_fexecve(void)
+{
+    fexecve(open(path, O_RDONLY | O_CLOEXEC), next, environ);
+}
+
+static void way_execveat(void)
+{
+    execveat(AT_FDCWD, path, next, environ, 0);
+}
+
+static void way_failed_exec(void)
+{
+    int r = execl("/nonexistent/program", "x", (char *)NULL);
+    printf("exec: %d\n", r);
+    ends_allocate();
+    exit(4);
+}
+
+static const struct way ways[] = {
+    {"exit", way_exit},         {"_exit", way_exit_now},      {"_Exit", way_exit_std},
+    {"quick_exit", way_quick},  {"abort", way_abort},         {"thread", way_thread_exit},
+    {"TERM", way_term},         {"exit_group", way_kernel},   {"main-leaves", way_main_leaves},
+    {"execve", way_execve},     {"execv", way_execv},         {"execvp", way_execvp},
+    {"execvpe", way_execvpe},   {"execl", way_execl},         {"execlp", way_execlp},
+    {"execle", way_execle},     {"fexecve", way_fexecve},     {"execveat", way_execveat},
+    {"failed-exec", way_failed_exec},
+};
+
+int main(int argc, char **argv)
+{
+    ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    path[n < 0 ? 0 : n] = '\0';
+    (void)write(1, "begin\n", 6);
+    ends_allocate();
+    const char *how = argc > 1 ? argv[1] : "return";
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (strcmp(ways[i].name, how) == 0) {
+            ways[i].go();
+        }
+    }
+    return 7;
+}

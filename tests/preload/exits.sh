@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# exits.sh: the profile is there however the process ends, and the end is the same as without us.
+. "$(dirname "$0")/../common.sh"
+host ends
+bytes=$((64 * 256 * 1024))
+
+# one WAY FILES TIMES: so many profiles, with so many times the allocations of ends_allocate.
+one() {
+    begin "the profile survives $1"
+    settings="OTELPROF_HEAP_INTERVAL=1"
+    bare "$host" "$1"
+    prof "$host" "$1"
+    same
+    strict
+    equal "number of profiles" "$2" "$(files ends | wc -l)"
+    equal "bytes allocated" "$((bytes * $3))" "$(judge site alloc_space ends_allocate $(files ends))"
+    equal "objects allocated" "$((64 * $3))" "$(judge site alloc_objects ends_allocate $(files ends))"
+    end
+}
+
+for way in return exit _exit _Exit quick_exit abort thread; do
+    one $way 1 1
+done
+one main-leaves 1 2
+for way in execve execv execvp execvpe execl execlp execle fexecve execveat; do
+    one $way 2 2
+done
+one failed-exec 2 2
+
+# A signal's default action and a raw system call give no time to write: the end itself must be as ever.
+for way in TERM exit_group; do
+    begin "the program ends as ever by $way"
+    bare "$host" $way
+    prof "$host" $way
+    same
+    no_rest
+    end
+done
+finish

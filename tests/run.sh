@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh [SCRIPT…]: runs the test scripts (all of tests/preload and tests/real without arguments) and adds up. A script
+# that does not end with a count, or counts nothing, is a failure. Last line: `N passed, M failed, K skipped`.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+[ $# -gt 0 ] || set -- "$here"/preload/*.sh "$here"/real/*.sh "$here"/tool/*.sh
+passed=0 failed=0 skipped=0
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+for script; do
+    [ -f "$script" ] || continue
+    began=$(date +%s)
+    timeout -k 10 "${SCRIPT_TIMEOUT:-300}" sh "$script" > "$log" 2>&1
+    status=$?
+    counts=$(sed -n 's/^[a-z_-]*: \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log" | tail -n 1)
+    # shellcheck disable=SC2086
+    set -- ${counts:-0 0 0}
+    if [ $(($1 + $2 + $3)) = 0 ] || { [ "$status" != 0 ] && [ "$2" = 0 ]; }; then
+        echo "FAIL  $script: exit status $status, counts '$counts'"
+        set -- "$1" $(($2 + 1)) "$3"
+    fi
+    cat "$log"
+    echo "    ($(($(date +%s) - began)) s)"
+    passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" = 0 ]
