@@ -4,7 +4,7 @@
  *
  * I1 Its stack is a mapping of its own. It takes 72 bytes for each byte of the name, one frame for
  * each level of nesting, and 16 bytes for each pair of a template and a reference to a template
- * parameter; the limits below keep the sum under OTP_DEMANGLE_STACK. I2 Its result may grow
+ * parameter; the limits below keep the sum under STACK_BYTES. I2 Its result may grow
  * exponentially with the length of the name, and its callback cannot say stop. So the callback
  * leaves by a long jump. Nothing is lost by that: the callback interface of the library allocates
  * nothing.
@@ -106,14 +106,30 @@ static bool has_too_many_pairs(struct otp_text raw)
     return templates * references > PAIRS_MAX;
 }
 
+static bool starts_with(struct otp_text raw, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return raw.len > len && memcmp(raw.data, prefix, len) == 0;
+}
+
+/* Runs the library on a copy of raw that lies above the stack. */
+static bool demangle_on(char *stack, struct job *job, struct otp_text raw, bool maybe_cplus)
+{
+    char *top = stack + STACK_BYTES - NAME_MAX_BYTES - 64;
+
+    memcpy(top, raw.data, raw.len);
+    top[raw.len] = '\0';
+    job->name = top;
+    bool ok = run(job, true, top) || (maybe_cplus && otp_buf_ok(job->out) && run(job, false, top));
+    return ok && job->out->len > job->start;
+}
+
 bool otp_demangle(struct otp_text raw, struct otp_buf *out)
 {
     struct job job = {.out = out, .start = out->len};
+    bool maybe_cplus = starts_with(raw, "_Z") || starts_with(raw, "_GLOBAL_");
 
-    bool maybe_rust = raw.len > 2 && memcmp(raw.data, "_R", 2) == 0;
-    bool maybe_cplus = (raw.len > 2 && memcmp(raw.data, "_Z", 2) == 0) ||
-                       (raw.len > 8 && memcmp(raw.data, "_GLOBAL_", 8) == 0);
-    if ((!maybe_rust && !maybe_cplus) || raw.len > NAME_MAX_BYTES || !otp_buf_ok(out) ||
+    if ((!maybe_cplus && !starts_with(raw, "_R")) || raw.len > NAME_MAX_BYTES || !otp_buf_ok(out) ||
         has_too_many_pairs(raw) || memchr(raw.data, '\0', raw.len) != NULL) {
         return false;
     }
@@ -121,13 +137,7 @@ bool otp_demangle(struct otp_text raw, struct otp_buf *out)
     if (stack == NULL) {
         return false;
     }
-    /* The name lies above the stack. */
-    char *top = stack + STACK_BYTES - NAME_MAX_BYTES - 64;
-    memcpy(top, raw.data, raw.len);
-    top[raw.len] = '\0';
-    job.name = top;
-    bool ok = run(&job, true, top) || (maybe_cplus && otp_buf_ok(out) && run(&job, false, top));
-    ok = ok && out->len > job.start;
+    bool ok = demangle_on(stack, &job, raw, maybe_cplus);
     if (!ok) {
         out->len = job.start;
         out->failed = false;

@@ -11,8 +11,8 @@
 /*
  * Appends the readable form of raw to out and returns true. False, with out as it was: raw is not a
  * mangled name, it or its result is longer than the limits, or there was no memory: show it raw.
- * Parameters are shown, Rust's hash suffix is not. Names over 4096 bytes and
- * results over 64 KiB are over the limits. Runs on a stack of its own. Context: worker.
+ * Parameters are shown, Rust's hash suffix is not. The limits are 4096 bytes for the name, 64 KiB
+ * for the result. Runs on a stack of its own. Context: worker.
  */
 bool otp_demangle(struct otp_text raw, struct otp_buf *out);
 

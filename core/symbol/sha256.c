@@ -26,12 +26,8 @@ static uint32_t load_be(const unsigned char *p)
     return __builtin_bswap32(v);
 }
 
-/* Section 6.2.2. */
-static void compress(uint32_t state[8], const unsigned char *block)
+static void expand(uint32_t w[64], const unsigned char *block)
 {
-    uint32_t w[64];
-    uint32_t v[8];
-
     for (unsigned t = 0; t < 16; t++) {
         w[t] = load_be(block + 4 * t);
     }
@@ -40,20 +36,44 @@ static void compress(uint32_t state[8], const unsigned char *block)
         uint32_t s1 = rotate(w[t - 2], 17) ^ rotate(w[t - 2], 19) ^ w[t - 2] >> 10;
         w[t] = s1 + w[t - 7] + s0 + w[t - 16];
     }
-    memcpy(v, state, sizeof(v));
+}
+
+/* Section 6.2.2; the names of the variables are those of the standard. */
+static void compress(uint32_t state[8], const unsigned char *block)
+{
+    uint32_t w[64];
+    uint32_t a = state[0];
+    uint32_t b = state[1];
+    uint32_t c = state[2];
+    uint32_t d = state[3];
+    uint32_t e = state[4];
+    uint32_t f = state[5];
+    uint32_t g = state[6];
+    uint32_t h = state[7];
+
+    expand(w, block);
     for (unsigned t = 0; t < 64; t++) {
-        uint32_t s1 = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
-        uint32_t choose = (v[4] & v[5]) ^ (~v[4] & v[6]);
-        uint32_t t1 = v[7] + s1 + choose + round_constants[t] + w[t];
-        uint32_t s0 = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
-        uint32_t major = (v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]);
-        memmove(v + 1, v, 7 * sizeof(v[0]));
-        v[4] += t1;
-        v[0] = t1 + s0 + major;
+        uint32_t t1 = h + (rotate(e, 6) ^ rotate(e, 11) ^ rotate(e, 25)) + ((e & f) ^ (~e & g)) +
+                      round_constants[t] + w[t];
+        uint32_t t2 =
+            (rotate(a, 2) ^ rotate(a, 13) ^ rotate(a, 22)) + ((a & b) ^ (a & c) ^ (b & c));
+        h = g;
+        g = f;
+        f = e;
+        e = d + t1;
+        d = c;
+        c = b;
+        b = a;
+        a = t1 + t2;
     }
-    for (unsigned i = 0; i < 8; i++) {
-        state[i] += v[i];
-    }
+    state[0] += a;
+    state[1] += b;
+    state[2] += c;
+    state[3] += d;
+    state[4] += e;
+    state[5] += f;
+    state[6] += g;
+    state[7] += h;
 }
 
 void otp_sha256_init(struct otp_sha256 *s)

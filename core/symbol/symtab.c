@@ -97,6 +97,22 @@ bool otp_symtab_reserve(struct otp_symtab *t, size_t extra)
     return true;
 }
 
+/* Does a symbol of that kind name code? Labels without a type are for assembly. */
+static bool is_function(unsigned type, uint16_t section)
+{
+    return (type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE) &&
+           section != SHN_UNDEF && section != SHN_ABS && section != SHN_COMMON;
+}
+
+static unsigned rank_of(unsigned binding, unsigned type, uint64_t size, enum otp_symtab_names names)
+{
+    unsigned order = binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
+    unsigned rank = order * OTP_SYMTAB_RANK_BINDING + (unsigned)names * OTP_SYMTAB_RANK_NAMES;
+
+    rank += type == STT_NOTYPE ? OTP_SYMTAB_RANK_NO_TYPE : 0;
+    return rank + (size == 0 ? OTP_SYMTAB_RANK_NO_SIZE : 0);
+}
+
 /* Makes an entry of the symbol at the reader's position; false when it is not a function. */
 static bool decode(const struct otp_symtab *t, enum otp_symtab_names names, struct otp_reader *r,
                    struct otp_symtab_entry *e)
@@ -107,45 +123,49 @@ static bool decode(const struct otp_symtab *t, enum otp_symtab_names names, stru
     uint16_t section = otp_reader_u16_le(r);
     uint64_t value = otp_reader_u64_le(r);
     uint64_t size = otp_reader_u64_le(r);
-    unsigned type = ELF64_ST_TYPE(info);
-    unsigned binding = ELF64_ST_BIND(info);
 
-    if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || section == SHN_UNDEF ||
-        section == SHN_ABS || section == SHN_COMMON || e->name == 0 ||
+    if (!is_function(ELF64_ST_TYPE(info), section) || e->name == 0 ||
         e->name >= t->names[names].len || value > OTP_SYMTAB_ADDR_MAX ||
         otp_symtab_range_at(t, value) == NULL) {
         return false;
     }
-    unsigned order = binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
-    unsigned rank = order * OTP_SYMTAB_RANK_BINDING + (unsigned)names * OTP_SYMTAB_RANK_NAMES;
-    rank += type == STT_NOTYPE ? OTP_SYMTAB_RANK_NO_TYPE : 0;
-    rank += size == 0 ? OTP_SYMTAB_RANK_NO_SIZE : 0;
-    e->key = value << 8 | rank;
+    e->key = value << 8 | rank_of(ELF64_ST_BIND(info), ELF64_ST_TYPE(info), size, names);
     e->size = size > UINT32_MAX ? UINT32_MAX : (uint32_t)size;
     return true;
 }
 
-/* Reads all symbols of part through chunk; stores the functions to `to`, or only counts them when
- * that is NULL. At most max are stored: the file may change between the two readings. */
+/* Where functions go while symbols are read. */
+struct sink {
+    struct otp_symtab_entry *entries; /* NULL: they are only counted */
+    size_t max;                       /* the file may change between two readings */
+    size_t count;
+};
+
+static void put(struct sink *sink, const struct otp_symtab_entry *e)
+{
+    if (sink->count < sink->max) {
+        if (sink->entries != NULL) {
+            sink->entries[sink->count] = *e;
+        }
+        sink->count++;
+    }
+}
+
+/* Reads all symbols of part through chunk. */
 static enum otp_status scan(const struct otp_symtab *t, const struct otp_symtab_part *part,
-                            unsigned char *chunk, struct otp_symtab_entry *to, size_t max,
-                            size_t *out_count)
+                            unsigned char *chunk, struct sink *sink)
 {
     struct otp_symtab_entry e;
     struct otp_reader r;
 
-    *out_count = 0;
     for (uint64_t done = 0; done < part->count;) {
         uint64_t n = part->count - done;
         n = n > CHUNK_SYMS ? CHUNK_SYMS : n;
         OTP_TRY(otp_elf_read(part->bytes, part->offset + done * SYM_BYTES, chunk, n * SYM_BYTES));
         otp_reader_init(&r, chunk, n * SYM_BYTES);
-        for (uint64_t i = 0; i < n && *out_count < max; i++) {
+        for (uint64_t i = 0; i < n; i++) {
             if (decode(t, part->names, &r, &e)) {
-                if (to != NULL) {
-                    to[*out_count] = e;
-                }
-                ++*out_count;
+                put(sink, &e);
             }
         }
         done += n;
@@ -153,10 +173,26 @@ static enum otp_status scan(const struct otp_symtab *t, const struct otp_symtab_
     return OTP_OK;
 }
 
+static enum otp_status count_and_store(struct otp_symtab *t, const struct otp_symtab_part *part,
+                                       unsigned char *chunk)
+{
+    struct sink counted = {.max = SIZE_MAX};
+
+    OTP_TRY(scan(t, part, chunk, &counted));
+    if (counted.count == 0) {
+        return OTP_OK;
+    }
+    if (!otp_symtab_reserve(t, counted.count)) {
+        return OTP_NO_MEMORY;
+    }
+    struct sink stored = {.entries = t->entries + t->count, .max = counted.count};
+    OTP_TRY(scan(t, part, chunk, &stored));
+    t->count += stored.count;
+    return OTP_OK;
+}
+
 enum otp_status otp_symtab_add_part(struct otp_symtab *t, const struct otp_symtab_part *part)
 {
-    size_t count;
-
     if (part->count > SYMS_MAX) {
         return OTP_TOO_LARGE;
     }
@@ -164,20 +200,12 @@ enum otp_status otp_symtab_add_part(struct otp_symtab *t, const struct otp_symta
         part->count * SYM_BYTES > part->bytes->len - part->offset) {
         return OTP_TRUNCATED;
     }
-    unsigned char *chunk = otp_heap_alloc(t->heap, CHUNK_SYMS * SYM_BYTES);
+    uint64_t chunk_syms = part->count < CHUNK_SYMS ? part->count : CHUNK_SYMS;
+    unsigned char *chunk = otp_heap_alloc(t->heap, chunk_syms * SYM_BYTES);
     if (chunk == NULL) {
         return OTP_NO_MEMORY;
     }
-    enum otp_status status = scan(t, part, chunk, NULL, SIZE_MAX, &count);
-    if (status == OTP_OK && !otp_symtab_reserve(t, count)) {
-        status = OTP_NO_MEMORY;
-    }
-    if (status == OTP_OK) {
-        status = scan(t, part, chunk, t->entries + t->count, count, &count);
-    }
-    if (status == OTP_OK) {
-        t->count += count;
-    }
+    enum otp_status status = count_and_store(t, part, chunk);
     otp_heap_free(t->heap, chunk);
     return status;
 }
