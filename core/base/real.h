@@ -10,9 +10,12 @@
 #define OTP_BASE_REAL_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/time.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct otp_real {
     /* The allocator: touched by every call, so together in one cache line. */
@@ -46,6 +49,17 @@ struct otp_real {
     int (*fexecve)(int fd, char *const argv[], char *const envp[]);
     int (*execveat)(int dirfd, const char *path, char *const argv[], char *const envp[],
                     int flags);
+    int (*sigaction)(int signo, const struct sigaction *act, struct sigaction *old);
+    void (*(*signal)(int signo, void (*handler)(int)))(int);
+    void (*(*sysv_signal)(int signo, void (*handler)(int)))(int);
+    void (*(*sigset)(int signo, void (*handler)(int)))(int);
+    int (*setitimer)(int which, const struct itimerval *value, struct itimerval *old);
+    int (*timer_create)(clockid_t clock, struct sigevent *event, timer_t *out);
+    int (*sigwait)(const sigset_t *set, int *out_signo);
+    int (*sigwaitinfo)(const sigset_t *set, siginfo_t *info);
+    int (*sigtimedwait)(const sigset_t *set, siginfo_t *info, const struct timespec *timeout);
+    int (*signalfd)(int fd, const sigset_t *set, int flags);
+    int (*sigpending)(sigset_t *set);
     /* Not interposed, but looked up in the same way since old libcs lack them. */
     int (*find_object)(void *pc, void *result); /* _dl_find_object, glibc 2.35 */
     int (*at_quick_exit)(void (*fn)(void *), void *dso);

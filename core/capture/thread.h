@@ -44,6 +44,7 @@ struct otp_thread {
     void *start_arg;
     size_t start_stack_bytes;
     char start_name[OTP_THREAD_NAME_MAX];
+    uint64_t fork_mask; /* signals blocked before fork */
 };
 
 /* Thread-local part, small and in initial-exec TLS, so that reading it is one instruction. */

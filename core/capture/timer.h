@@ -16,8 +16,6 @@
 bool otp_timer_start(struct otp_thread *t);
 /* Deletes the timer, if any. Context: hot. */
 void otp_timer_stop(struct otp_thread *t);
-/* Installs the signal handler; false when the kernel refuses. Context: init. */
-bool otp_timer_install(int signo);
 /* The record that a timer's signal value names; NULL when it names none. Context: hot. */
 struct otp_thread *otp_timer_thread(uint64_t cookie);
 

@@ -9,22 +9,10 @@
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
 #include "core/base/sys.h"
-#include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/random.h"
-#include "core/capture/tick.h"
 
 #define COOKIE_MAGIC UINT64_C(0x07be) /* upper 16 bits; then 24 bits generation, 24 bits number */
-#define SA_RESTORER_FLAG 0x04000000UL
-#define SIGNAL_SET_BYTES 8
-
-/* Layout of the kernel's struct sigaction (not libc's). */
-struct kernel_sigaction {
-    void (*handler)(int signo, siginfo_t *info, void *context);
-    unsigned long flags;
-    void (*restorer)(void);
-    uint64_t mask;
-};
 
 static uint64_t cookie_of(const struct otp_thread *t)
 {
@@ -83,15 +71,4 @@ void otp_timer_stop(struct otp_thread *t)
     if (otp_exchange_acq_rel(&t->has_timer, 0) != 0) {
         (void)OTP_SYS1(SYS_timer_delete, t->timer_id);
     }
-}
-
-bool otp_timer_install(int signo)
-{
-    struct kernel_sigaction sa = {
-        .handler = otp_tick,
-        .flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_RESTORER_FLAG,
-        .restorer = otp_arch_sigreturn,
-        .mask = ~UINT64_C(0),
-    };
-    return OTP_SYS4(SYS_rt_sigaction, signo, &sa, 0, SIGNAL_SET_BYTES) == 0;
 }

@@ -16,6 +16,7 @@
 #include "core/capture/alloc.h"
 #include "core/capture/capture.h"
 #include "core/capture/scratch.h"
+#include "core/capture/signals.h"
 #include "core/capture/spawn.h"
 #include "core/capture/thread.h"
 #include "core/capture/timer.h"
@@ -25,10 +26,12 @@
 #include "core/resource/resource.h"
 
 #define RING_BYTES 16384U
+#define SIGNAL_SET_BYTES 8
 #define FILE_WAIT_NS UINT64_C(30000000000) /* for naming and writing, which needs no peer */
 #define MAIN_STACK_MAX ((size_t)8 << 30)
 
 extern void *__libc_stack_end;
+extern char __dso_handle[] __attribute__((visibility("hidden")));
 extern const char own_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 extern const char own_end[] __asm__("_end") __attribute__((visibility("hidden")));
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
@@ -57,7 +60,6 @@ static void apply_settings(const struct otp_conf *conf)
     otp_settings.has_timestamps = conf->timestamps;
     otp_settings.has_thread_id = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_ID) != 0;
     otp_settings.has_thread_name = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_NAME) != 0;
-    otp_settings.signo = SIGPROF;
     otp_settings.max_depth = conf->max_depth;
     otp_settings.cpu_period_ns = 1000000000U / conf->cpu_hz;
     otp_settings.heap_interval = conf->heap_interval_bytes;
@@ -93,12 +95,22 @@ static void start_timer(void)
     }
 }
 
+/* A tick during fork makes the kernel begin it again: with a large process, for ever. */
 static void before_fork(void)
 {
+    struct otp_thread *t = otp_thread_current();
+    uint64_t tick = UINT64_C(1) << (otp_settings.signo - 1);
+    if (t != NULL && otp_settings.is_cpu_on) {
+        (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &tick, &t->fork_mask, SIGNAL_SET_BYTES);
+    }
 }
 
 static void after_fork_in_parent(void)
 {
+    struct otp_thread *t = otp_thread_current();
+    if (t != NULL && otp_settings.is_cpu_on) {
+        (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &t->fork_mask, 0, SIGNAL_SET_BYTES);
+    }
 }
 
 /* What was allocated before the fork is the parent's to report. */
@@ -112,6 +124,7 @@ static void set_baseline(struct otp_account *a, void *arg)
 
 static void after_fork_in_child(void)
 {
+    after_fork_in_parent();
     if (otp_load_relaxed(&otp_capture_on) == 0) {
         return;
     }
@@ -132,6 +145,12 @@ static void after_fork_in_child(void)
     start_timer();
 }
 
+static void at_quick_exit_stop(void *unused)
+{
+    (void)unused;
+    otp_engine_stop();
+}
+
 void otp_engine_start(int argc, char *const *argv, char *const *envp)
 {
     (void)argc;
@@ -149,7 +168,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
         return;
     }
     apply_settings(conf);
-    if (!otp_scratch_init() || (conf->cpu && !otp_timer_install(otp_settings.signo))) {
+    if (!otp_scratch_init() || !otp_signals_start(conf->cpu, otp_engine_stop)) {
         static const char text[] = "not enough memory or signals to start; the program runs on";
         otp_engine_log(OTP_LOG_ERROR, text, sizeof(text) - 1);
         return;
@@ -158,6 +177,9 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     otp_spawn_init();
     attach_main_thread();
     (void)__register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
+    if (otp_real.at_quick_exit != NULL) {
+        (void)otp_real.at_quick_exit(at_quick_exit_stop, __dso_handle);
+    }
     otp_alloc_init();
     otp_store_release(&otp_capture_on, 1);
     start_timer();

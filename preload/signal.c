@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names by which a host changes, asks about or waits for signals: those of ours step aside first. */
+#define _GNU_SOURCE /* sigisemptyset and others */
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "core/base/annot.h"
+#include "core/base/real.h"
+#include "core/capture/signals.h"
+
+OTP_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    otp_real_init();
+    if (act == NULL && otp_signals_answer(signo, old)) {
+        return 0;
+    }
+    if (act == NULL) {
+        return otp_real.sigaction(signo, act, old);
+    }
+    otp_signals_before(signo);
+    int r = otp_real.sigaction(signo, act, old);
+    otp_signals_after(signo);
+    return r;
+}
+
+/* The older ways to set a handler differ in flags only. */
+static sighandler_t set_handler(sighandler_t (*real)(int signo, sighandler_t handler), int signo,
+                                sighandler_t handler)
+{
+    if (real == NULL) {
+        errno = ENOSYS;
+        return SIG_ERR;
+    }
+    otp_signals_before(signo);
+    sighandler_t r = real(signo, handler);
+    otp_signals_after(signo);
+    return r;
+}
+
+OTP_EXPORT sighandler_t signal(int signo, sighandler_t handler)
+{
+    otp_real_init();
+    return set_handler(otp_real.signal, signo, handler);
+}
+
+OTP_EXPORT sighandler_t bsd_signal(int signo, sighandler_t handler);
+sighandler_t bsd_signal(int signo, sighandler_t handler)
+{
+    otp_real_init();
+    return set_handler(otp_real.signal, signo, handler);
+}
+
+OTP_EXPORT sighandler_t ssignal(int signo, sighandler_t handler)
+{
+    otp_real_init();
+    return set_handler(otp_real.signal, signo, handler);
+}
+
+OTP_EXPORT sighandler_t sysv_signal(int signo, sighandler_t handler)
+{
+    otp_real_init();
+    return set_handler(otp_real.sysv_signal, signo, handler);
+}
+
+OTP_EXPORT sighandler_t __sysv_signal(int signo, sighandler_t handler)
+{
+    otp_real_init();
+    return set_handler(otp_real.sysv_signal, signo, handler);
+}
+
+OTP_EXPORT sighandler_t sigset(int signo, sighandler_t handler)
+{
+    otp_real_init();
+    return set_handler(otp_real.sigset, signo, handler);
+}
+
+OTP_EXPORT int setitimer(__itimer_which_t which, const struct itimerval *value,
+                         struct itimerval *old)
+{
+    otp_real_init();
+    if (which == ITIMER_PROF && value != NULL) {
+        otp_signals_before(SIGPROF);
+    }
+    return otp_real.setitimer((int)which, value, old);
+}
+
+OTP_EXPORT int timer_create(clockid_t clock, struct sigevent *event, timer_t *out)
+{
+    otp_real_init();
+    if (event != NULL &&
+        (event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID)) {
+        otp_signals_before(event->sigev_signo);
+    }
+    return otp_real.timer_create(clock, event, out);
+}
+
+OTP_EXPORT int sigwait(const sigset_t *set, int *out_signo)
+{
+    otp_real_init();
+    sigset_t copy = *set;
+    otp_signals_hide(&copy);
+    return otp_real.sigwait(&copy, out_signo);
+}
+
+OTP_EXPORT int sigwaitinfo(const sigset_t *set, siginfo_t *info)
+{
+    otp_real_init();
+    sigset_t copy = *set;
+    otp_signals_hide(&copy);
+    return otp_real.sigwaitinfo(&copy, info);
+}
+
+OTP_EXPORT int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct timespec *timeout)
+{
+    otp_real_init();
+    sigset_t copy = *set;
+    otp_signals_hide(&copy);
+    return otp_real.sigtimedwait(&copy, info, timeout);
+}
+
+OTP_EXPORT int signalfd(int fd, const sigset_t *set, int flags)
+{
+    otp_real_init();
+    sigset_t copy = *set;
+    otp_signals_hide(&copy);
+    return otp_real.signalfd(fd, &copy, flags);
+}
+
+OTP_EXPORT int sigpending(sigset_t *set)
+{
+    otp_real_init();
+    int r = otp_real.sigpending(set);
+    if (r == 0) {
+        otp_signals_hide_pending(set);
+    }
+    return r;
+}
