@@ -8,10 +8,8 @@
 
 #include "core/encode/compress.h"
 
-typedef enum otp_status (*compressor)(struct otp_heap *heap, const void *in, size_t len, int level,
-                                      struct otp_buf *out);
-
-static const compressor both[] = {otp_gzip, otp_zstd};
+static enum otp_status (*const both[])(struct otp_heap *heap, const void *in, size_t len, int level,
+                                       struct otp_buf *out) = {otp_gzip, otp_zstd};
 
 /* Half text that repeats, half noise. */
 static unsigned char *make_input(size_t len)
