@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/base/annot.h"
 #include "core/base/sys.h"
@@ -87,6 +88,8 @@ static struct otp_heap_chunk *map_chunk(struct otp_heap *h, size_t bytes)
         h->failures++;
         return NULL;
     }
+    /* A fork child has no use for it, and fork is cheaper without. */
+    (void)OTP_SYS3(SYS_madvise, c, bytes, MADV_DONTFORK);
     c->bytes = bytes;
     h->mapped_bytes += bytes;
     if (h->mapped_bytes > h->peak_bytes) {

@@ -79,6 +79,28 @@ struct job {
     size_t size;
 };
 
+/* With timestamps each allocation is an observation of its own, next to the sums of the ledger. */
+static void observe(const struct job *j, const struct otp_live *item, uint32_t depth)
+{
+    struct otp_ring *r = otp_thread_ring(j->thread);
+    uint64_t used = r == NULL ? 0 : otp_ring_used(r);
+    struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth);
+    if (rec == NULL) {
+        otp_count(OTP_COUNT_RING_FULL, 1);
+        otp_capture_wake();
+        return;
+    }
+    rec->type = OTP_RECORD_ALLOC;
+    rec->context = otp_load_relaxed(&j->thread->context);
+    rec->count = 1;
+    rec->cpu_ns = item->objects;
+    rec->bytes = item->bytes;
+    rec->time_ns = otp_sys_realtime_ns();
+    memcpy(rec->frames, otp_unwind_frames(j->unwind), depth * sizeof(rec->frames[0]));
+    otp_ring_commit(r, rec);
+    otp_thread_wake_at_half(r, used);
+}
+
 static void book(void *arg)
 {
     struct job *j = arg;
@@ -99,6 +121,9 @@ static void book(void *arg)
         return;
     }
     otp_ledger_add(item.account, item.objects, item.bytes);
+    if (otp_settings.has_timestamps) {
+        observe(j, &item, depth);
+    }
     if ((is_tagging && !is_tagged((void *)j->block)) || !otp_live_insert(j->block, &item)) {
         otp_ledger_sub(item.account, item.objects, item.bytes); /* cannot be followed: not live */
         otp_count(OTP_COUNT_LIVE_FULL, 1);

@@ -82,6 +82,11 @@ void otp_thread_recycle(struct otp_thread *t);
 /* In the child of a fork: all threads but the caller are gone. Context: init. */
 void otp_thread_forget_others(void);
 
+/* The thread's ring, made on first use; NULL: no memory. Only inside capture. Context: hot. */
+struct otp_ring *otp_thread_ring(struct otp_thread *t);
+/* Wakes the worker when the ring has just become half full. Context: hot. */
+void otp_thread_wake_at_half(const struct otp_ring *r, uint64_t used_before);
+
 /* Marks the thread as inside capture; false when it already is. Context: hot. */
 bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp);
 /* Ends what otp_thread_enter began. Context: hot. */

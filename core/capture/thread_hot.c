@@ -236,6 +236,27 @@ void otp_thread_forget_others(void)
     }
 }
 
+struct otp_ring *otp_thread_ring(struct otp_thread *t)
+{
+    struct otp_ring *r = t->ring;
+    if (OTP_UNLIKELY(r == NULL)) {
+        r = otp_hotmem_map(otp_ring_bytes(otp_settings.ring_bytes));
+        if (r != NULL) {
+            otp_ring_init(r, otp_settings.ring_bytes);
+            otp_store_release(&t->ring, r); /* pairs: RING-BIRTH */
+        }
+    }
+    return r;
+}
+
+void otp_thread_wake_at_half(const struct otp_ring *r, uint64_t used_before)
+{
+    uint32_t half = r->size / 2;
+    if (used_before < half && otp_ring_used(r) >= half) {
+        otp_capture_wake();
+    }
+}
+
 bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp)
 {
     if (OTP_UNLIKELY(t->busy != 0)) {

@@ -11,7 +11,6 @@
 
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
-#include "core/base/hotmem.h"
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
@@ -27,25 +26,12 @@ struct tick {
     uint64_t cpu_now_ns;
 };
 
-static struct otp_ring *ring_of(struct otp_thread *t)
-{
-    struct otp_ring *r = t->ring;
-    if (OTP_UNLIKELY(r == NULL)) {
-        r = otp_hotmem_map(otp_ring_bytes(otp_settings.ring_bytes));
-        if (r != NULL) {
-            otp_ring_init(r, otp_settings.ring_bytes);
-            otp_store_release(&t->ring, r); /* pairs: RING-BIRTH */
-        }
-    }
-    return r;
-}
-
 static void sample(void *arg)
 {
     struct tick *k = arg;
     struct otp_thread *t = k->thread;
     uint32_t depth = otp_unwind_run(k->unwind);
-    struct otp_ring *r = ring_of(t);
+    struct otp_ring *r = otp_thread_ring(t);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
     struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth);
     if (rec == NULL) {
@@ -67,9 +53,7 @@ static void sample(void *arg)
     otp_ring_commit(r, rec);
     t->cpu_seen_ns = k->cpu_now_ns;
     t->carried = 0;
-    if (used < r->size / 2 && otp_ring_used(r) >= r->size / 2) {
-        otp_capture_wake();
-    }
+    otp_thread_wake_at_half(r, used);
     otp_capture_note_sample();
 }
 

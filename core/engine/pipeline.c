@@ -12,6 +12,7 @@
 #include "core/base/version.h"
 #include "core/capture/capture.h"
 #include "core/capture/names.h"
+#include "core/capture/scan.h"
 #include "core/capture/thread.h"
 #include "core/encode/otlp.h"
 #include "core/engine/outputs.h"
@@ -28,6 +29,7 @@
 static struct otp_heap heap;       /* everything that outlives a flush */
 static struct otp_heap flush_heap; /* builder and its ids; emptied when it has grown large */
 static struct otp_timetable times;
+static struct otp_timetable allocs; /* allocations one by one; empty unless they carry times */
 static struct otp_modules modules;
 static struct otp_teller teller;
 static struct otp_otlp_builder *builder;
@@ -78,11 +80,11 @@ bool otp_pipeline_open(void)
 {
     const struct otp_conf *conf = &otp_engine.conf;
     size_t share = (size_t)conf->memory_limit_bytes / 4;
-    otp_heap_reset(&heap);
-    otp_heap_reset(&flush_heap);
+    /* In a fork child the parent's pages are not there: forgotten, not given back. */
     otp_heap_init(&heap, share);
     otp_heap_init(&flush_heap, share);
     otp_timetable_init(&times, &heap);
+    otp_timetable_init(&allocs, &heap);
     otp_modules_init(&modules, &heap);
     builder = NULL;
     range_start_ns = otp_engine.start_ns;
@@ -109,8 +111,13 @@ static void drain_ring(struct otp_ring *r)
             .cpu_ns = rec->cpu_ns,
             .time_ns = rec->time_ns,
         };
-        if (!otp_timetable_add(&times, &s)) {
-            otp_count(OTP_COUNT_WORKER_MEMORY, s.count);
+        bool is_alloc = rec->type == OTP_RECORD_ALLOC;
+        if (is_alloc) {
+            s.count = rec->cpu_ns;
+            s.cpu_ns = rec->bytes;
+        }
+        if (!otp_timetable_add(is_alloc ? &allocs : &times, &s)) {
+            otp_count(OTP_COUNT_WORKER_MEMORY, rec->count);
         }
         otp_ring_pop(r);
     }
@@ -143,7 +150,7 @@ static void flush_visit(struct otp_tell *tell, struct otp_buf *out)
 {
     enum otp_status status = otp_tell_time(tell, &times);
     if (status == OTP_OK) {
-        status = otp_tell_heap(tell);
+        status = otp_tell_heap(tell, &allocs);
     }
     if (status == OTP_OK) {
         status = otp_otlp_builder_finish(builder, out);
@@ -184,6 +191,7 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
     }
     otp_buf_fini(&out);
     otp_timetable_clear(&times);
+    otp_timetable_clear(&allocs);
     if (builder != NULL) {
         otp_otlp_builder_clear(builder);
         if (flush_heap.mapped_bytes > flush_heap.limit_bytes / 2) {
@@ -191,6 +199,11 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         }
     }
     (void)otp_outputs_pump(deadline_ns, is_last);
+}
+
+void otp_pipeline_scan(void)
+{
+    otp_scan_threads(&heap, otp_sys_gettid());
 }
 
 uint64_t otp_pipeline_pump(void)

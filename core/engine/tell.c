@@ -98,6 +98,10 @@ static void tell_account(struct otp_account *a, void *arg)
     if (values[0] == 0 && values[1] == 0 && values[2] == 0 && values[3] == 0) {
         return;
     }
+    if (otp_settings.has_timestamps) {
+        values[0] = 0; /* said one by one */
+        values[1] = 0;
+    }
     uint32_t ids[2];
     struct otp_visit_sample sample = {.attrs = ids, .values = values};
     t->status = otp_teller_stack(t->teller, a->frames, a->depth, &sample.stack);
@@ -113,7 +117,26 @@ static void tell_account(struct otp_account *a, void *arg)
     }
 }
 
-enum otp_status otp_tell_heap(struct otp_tell *t)
+/* Objects are whole numbers in the message: what rounding leaves over goes to the next observation. */
+static enum otp_status tell_observations(struct otp_tell *t, const struct otp_timetable *allocs)
+{
+    uint64_t carry = 0;
+    for (size_t i = 0; i < allocs->entry_count; i++) {
+        const struct otp_time_entry *e = &allocs->entries[i];
+        carry += e->count;
+        int64_t values[4] = {(int64_t)(carry >> OTP_OBJECTS_SHIFT), (int64_t)e->cpu_ns, 0, 0};
+        carry &= (UINT64_C(1) << OTP_OBJECTS_SHIFT) - 1;
+        uint32_t ids[2];
+        struct otp_visit_sample sample = {.attrs = ids, .values = values, .timestamp_ns = e->time_ns};
+        OTP_TRY(otp_teller_stack(t->teller, otp_timetable_frames(allocs, e), e->depth,
+                                 &sample.stack));
+        OTP_TRY(otp_teller_context(t->teller, e->context, ids, &sample.attr_count));
+        OTP_TRY(t->visitor->sample(t->visitor, &sample));
+    }
+    return OTP_OK;
+}
+
+enum otp_status otp_tell_heap(struct otp_tell *t, const struct otp_timetable *allocs)
 {
     struct otp_attr attrs[MAX_ATTRS];
     char names[OTP_COUNT_END][NAME_BYTES];
@@ -132,6 +155,7 @@ enum otp_status otp_tell_heap(struct otp_tell *t)
         .attr_count = attr_count,
     };
     OTP_TRY(t->visitor->begin_profile(t->visitor, &profile));
+    OTP_TRY(tell_observations(t, allocs));
     t->status = OTP_OK;
     otp_ledger_each(tell_account, t);
     OTP_TRY(t->status);

@@ -20,7 +20,10 @@ struct otp_tell {
 
 /* The time profile: samples/count and cpu/nanoseconds. Context: worker. */
 enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times);
-/* The heap profile: allocations since the last flush and what is live now. Context: worker. */
-enum otp_status otp_tell_heap(struct otp_tell *t);
+/*
+ * The heap profile: allocations since the last flush and what is live now. allocs: the allocations one by one when
+ * they carry times (count: objects in 1/65536, cpu_ns: bytes), else empty. Context: worker.
+ */
+enum otp_status otp_tell_heap(struct otp_tell *t, const struct otp_timetable *allocs);
 
 #endif

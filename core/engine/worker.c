@@ -111,6 +111,7 @@ static void work(void *arg)
     }
     uint64_t interval = otp_engine.conf.interval_ns;
     uint64_t next_flush = otp_sys_monotonic_ns() + interval;
+    uint64_t next_scan = 0;
     for (;;) {
         uint32_t seen = otp_load_acquire(&otp_wake_word);
         if (answer()) {
@@ -118,6 +119,10 @@ static void work(void *arg)
         }
         otp_pipeline_drain();
         uint64_t now = otp_sys_monotonic_ns();
+        if (now >= next_scan) {
+            otp_pipeline_scan();
+            next_scan = now + TICK_NS;
+        }
         if (now >= next_flush) {
             otp_pipeline_flush(now + FLUSH_LIMIT_NS, false);
             next_flush += (now - next_flush) / interval * interval + interval;
