@@ -193,6 +193,12 @@ $(UNIT_BIN): %: %.o $(HELP_OBJ) $(O)/libcore.a $(UNWIND)
 	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(HELP_OBJ) $(O)/libcore.a \
 	    $(UNWIND) $(PLAIN_LIBS) $(CHECK_LIBS) -pthread
 
+# Any other test program that links core: `make build/obj-release-gcc/tests/diff/NAME`.
+$(O)/tests/%: $(O)/tests/%.o $(O)/libcore.a $(UNWIND)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(O)/libcore.a $(UNWIND) \
+	    $(PLAIN_LIBS) -pthread
+
 # ---- gates ---------------------------------------------------------------------------------------
 
 GATES := check-exports check-imports check-hot check-layers check-headers check-style check-words

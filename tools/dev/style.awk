@@ -54,6 +54,6 @@ length($0) > 100 { fail(length($0) " columns") }
     code = strip($0)
     if (!continued && code !~ /^[ \t]*#/) nest(code)
     continued = code ~ /\\$/ && (continued || code ~ /^[ \t]*#/)
-    if (code ~ /(^|[^a-z_])typedef[ \t]+(struct|union|enum)/) fail("typedef of a struct, union or enum")
+    if (code ~ /(^|[^a-z_])typedef[ \t]+(struct|union|enum)/ && code !~ /\(/) fail("typedef of a struct, union or enum")
     if (code ~ /(^|[^A-Za-z_])(alloca|strcpy|strcat|sprintf|gets)[ \t]*\(/) fail("banned function")
 }
