@@ -6,6 +6,7 @@ judge.py totals FILE...           type, sum of values, over all files (in-use: t
 judge.py flat TYPE FILE...        value, function of the innermost frame, most first
 judge.py cum TYPE FILE...         value, function anywhere in the stack, most first
 judge.py site TYPE NAME FILE...   sum over the samples with function NAME in the stack
+judge.py heap PREFIX FILE...      for each function of such a name: it and its four heap values
 judge.py stacks TYPE FILE...      value, the whole stack, innermost first, most first
 judge.py attr KEY FILE            a resource attribute
 judge.py note KEY FILE...         a profile attribute, summed when it is a number
@@ -17,6 +18,7 @@ The input is bare, gzip or zstd, one ProfilesData, found out by content.
 """
 import collections
 import gzip
+import signal
 import struct
 import subprocess
 import sys
@@ -114,6 +116,7 @@ class Profile:
         m = fields(raw)
         kind = fields(one(m, 1, b""))
         self.type = file.strings[one(kind, 1)]
+        self.time = struct.unpack("<Q", one(m, 3, bytes(8)))[0]
         self.duration = one(m, 4)
         self.resource = resource
         self.notes = dict(file.attributes[i] for i in numbers(m[11]))
@@ -169,8 +172,8 @@ class File:
 
 
 def wanted(files, kind):
-    """The profiles of a type that count: of in-use ones the last of each process, in the order given."""
-    found = [p for f in files for p in f.profiles if p.type == kind]
+    """The profiles of a type that count: of in-use ones the last of each process."""
+    found = sorted((p for f in files for p in f.profiles if p.type == kind), key=lambda p: p.time)
     if kind.startswith("inuse"):
         last = {(p.resource.get("process.pid"), p.resource.get("service.instance.id")): p for p in found}
         found = list(last.values())
@@ -187,9 +190,23 @@ def ranked(files, kind, key):
         print(value, name)
 
 
+def heap_table(files, prefix):
+    table = {}
+    for column, kind in enumerate(("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")):
+        for p in wanted(files, kind):
+            for value, frames, _, _ in p.samples:
+                for name in set(frames):
+                    if name.startswith(prefix):
+                        table.setdefault(name, [0, 0, 0, 0])[column] += value
+    for name in sorted(table):
+        print(name, *table[name])
+
+
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     verb, rest = sys.argv[1], sys.argv[2:]
-    words = {"flat": 1, "cum": 1, "stacks": 1, "site": 2, "attr": 1, "note": 1, "sample-attr": 1}.get(verb, 0)
+    words = {"flat": 1, "cum": 1, "stacks": 1, "site": 2, "attr": 1, "heap": 1, "note": 1, "sample-attr": 1}
+    words = words.get(verb, 0)
     args, files = rest[:words], [File(p) for p in rest[words:]]
     profiles = [p for f in files for p in f.profiles]
     if verb == "totals":
@@ -199,6 +216,8 @@ def main():
         ranked(files, args[0], lambda frames: frames[:1])
     elif verb == "cum":
         ranked(files, args[0], set)
+    elif verb == "heap":
+        heap_table(files, args[0])
     elif verb == "stacks":
         ranked(files, args[0], lambda frames: [" < ".join(frames)])
     elif verb == "site":
