@@ -10,6 +10,7 @@ judge.py heap PREFIX FILE...      for each function of such a name: it and its f
 judge.py stacks TYPE FILE...      value, the whole stack, innermost first, most first
 judge.py attr KEY FILE            a resource attribute
 judge.py note KEY FILE...         a profile attribute, summed when it is a number
+judge.py period TYPE FILE         the period of that profile
 judge.py sample-attr KEY FILE...  the values that samples have for this attribute, one a line
 judge.py mappings FILE...         file names of the mappings that frames lie in
 judge.py profiles FILE...         type, number of samples, duration in ns
@@ -118,6 +119,7 @@ class Profile:
         self.type = file.strings[one(kind, 1)]
         self.time = struct.unpack("<Q", one(m, 3, bytes(8)))[0]
         self.duration = one(m, 4)
+        self.period = one(m, 6)
         self.resource = resource
         self.notes = dict(file.attributes[i] for i in numbers(m[11]))
         self.samples = []
@@ -205,8 +207,7 @@ def heap_table(files, prefix):
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     verb, rest = sys.argv[1], sys.argv[2:]
-    words = {"flat": 1, "cum": 1, "stacks": 1, "site": 2, "attr": 1, "heap": 1, "note": 1, "sample-attr": 1}
-    words = words.get(verb, 0)
+    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2}.get(verb, 1)
     args, files = rest[:words], [File(p) for p in rest[words:]]
     profiles = [p for f in files for p in f.profiles]
     if verb == "totals":
@@ -226,7 +227,10 @@ def main():
         print(profiles[0].resource.get(args[0], ""))
     elif verb == "note":
         values = [p.notes[args[0]] for p in profiles if args[0] in p.notes]
-        print(sum(values) if values and all(isinstance(v, int) for v in values) else " ".join(map(str, values)))
+        is_number = bool(values) and all(isinstance(v, int) for v in values)
+        print(sum(values) if is_number else " ".join(map(str, values)))
+    elif verb == "period":
+        print(wanted(files, args[0])[0].period)
     elif verb == "sample-attr":
         for value in sorted({str(s[2][args[0]]) for p in profiles for s in p.samples if args[0] in s[2]}):
             print(value)
