@@ -19,6 +19,7 @@
 #define TAG_MASK ((uintptr_t)0xfef) /* at 0 or 16 within a page */
 #define TAG_MIN_INTERVAL ((uint64_t)256 << 10)
 #define OWN_MAPPING_MIN ((size_t)128 << 10) /* from here on malloc may give a mapping of its own */
+#define UNCACHED_MIN ((size_t)1040) /* glibc's per-thread cache ends at 1032 */
 #define NEVER (UINT64_MAX / 2)
 
 uintptr_t otp_free_mask = UINTPTR_MAX;
@@ -165,11 +166,15 @@ static void unshield(uint64_t saved)
     otp_tls.countdown = saved;
 }
 
-/* memalign that falls back to what the host asked for, errno as that leaves it. */
+/*
+ * memalign that falls back to what the host asked for, errno as that leaves it. Small blocks are made larger than what
+ * glibc keeps in its per-thread cache: from there the next allocation would get the same address, and
+ * the thread's hottest block would be looked up at every free although it is not sampled any more.
+ */
 static void *aligned_block(size_t size)
 {
     int saved = errno;
-    void *p = otp_real.tag_memalign(PAGE, size);
+    void *p = otp_real.tag_memalign(PAGE, size < UNCACHED_MIN ? UNCACHED_MIN : size);
     if (p == NULL) {
         errno = saved;
         p = otp_real.malloc(size);

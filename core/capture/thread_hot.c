@@ -232,6 +232,8 @@ void otp_thread_forget_others(void)
         }
         if (t != otp_tls.thread) {
             otp_thread_unclaim(t);
+        } else {
+            t->tid = otp_sys_gettid();
         }
     }
 }

@@ -18,7 +18,8 @@
 #define OTP_OBJECTS_SHIFT 16
 
 struct otp_account {
-    struct otp_account *next; /* in its bucket; fixed once published */
+    struct otp_account *next;  /* in its bucket; fixed once published */
+    struct otp_account *older; /* the one made before it, of all; fixed once published */
     uint64_t hash;
     uint32_t context;
     uint32_t depth;

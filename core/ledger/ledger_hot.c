@@ -21,6 +21,7 @@ struct chunk {
 
 static struct otp_account **buckets; /* BUCKETS heads, mapped on first use */
 static struct chunk *newest;
+static struct otp_account *newest_account; /* head of the list of all */
 static uint64_t account_count;
 
 static struct otp_account **get_buckets(void)
@@ -69,6 +70,15 @@ static bool matches(const struct otp_account *a, uint64_t hash, const uint64_t *
            memcmp(a->frames, frames, depth * sizeof(frames[0])) == 0;
 }
 
+/* An account is in its bucket a moment before it is in the list of all: the worker may see it a flush later. */
+static void list(struct otp_account *a)
+{
+    a->older = otp_load_relaxed(&newest_account);
+    while (!otp_cas_acq_rel(&newest_account, &a->older, a)) { /* pairs: LEDGER-LIST */
+    }
+    (void)otp_add_relaxed(&account_count, 1);
+}
+
 struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, uint32_t context)
 {
     struct otp_account **table = get_buckets();
@@ -99,7 +109,7 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
         }
         fresh->next = first;
         if (otp_cas_acq_rel(head, &first, fresh)) { /* pairs: LEDGER-ADD */
-            (void)otp_add_relaxed(&account_count, 1);
+            list(fresh);
             return fresh;
         }
     }
@@ -119,12 +129,9 @@ void otp_ledger_sub(struct otp_account *a, uint64_t objects, uint64_t bytes)
 
 void otp_ledger_each(void (*visit)(struct otp_account *a, void *arg), void *arg)
 {
-    struct otp_account **table = otp_load_acquire(&buckets); /* pairs: LEDGER-BUCKETS */
-    for (uint32_t i = 0; table != NULL && i < BUCKETS; i++) {
-        struct otp_account *a = otp_load_acquire(&table[i]); /* pairs: LEDGER-ADD */
-        for (; a != NULL; a = a->next) {
-            visit(a, arg);
-        }
+    struct otp_account *a = otp_load_acquire(&newest_account); /* pairs: LEDGER-LIST */
+    for (; a != NULL; a = a->older) {
+        visit(a, arg);
     }
 }
 
