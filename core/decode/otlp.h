@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ProfilesData (OTLP Profiles, v1development) in the protobuf encoding to the model. */
+#ifndef OTP_DECODE_OTLP_H
+#define OTP_DECODE_OTLP_H
+
+#include <stdbool.h>
+
+#include "core/base/status.h"
+#include "core/decode/model.h"
+#include "core/decode/wire.h"
+
+/*
+ * Decodes m->bytes, m->size into m, which otp_profiles_init has made ready. with_notes: also keep
+ * what a check wants to know (unknown fields, invalid UTF-8). On failure *out_fault says what and
+ * where, and m is good for otp_profiles_fini only. Context: any.
+ */
+OTP_MUST_CHECK enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes,
+                                               struct otp_wire_fault *out_fault);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Profile and Sample, by the numbers of each version that can be read. */
+#include "core/decode/otlp_parts.h"
+
+/* What a field of Sample means; numbered as in 1.10. */
+enum sample_role { SAMPLE_STACK = 1, SAMPLE_ATTRS, SAMPLE_LINK, SAMPLE_VALUES, SAMPLE_TIMES };
+
+/* Roles of the fields 1 to 5 of Sample before 1.10. */
+static const uint8_t sample_roles_1_9[] = {0,           SAMPLE_STACK, SAMPLE_VALUES, SAMPLE_ATTRS,
+                                           SAMPLE_LINK, SAMPLE_TIMES};
+
+/* Numbers of Profile's fields from 1.9 on. */
+enum {
+    PROFILE_SAMPLE_TYPE = 1,
+    PROFILE_SAMPLES,
+    PROFILE_TIME,
+    PROFILE_DURATION,
+    PROFILE_PERIOD_TYPE,
+    PROFILE_PERIOD,
+    PROFILE_ID,
+    PROFILE_DROPPED,
+    PROFILE_FORMAT,
+    PROFILE_PAYLOAD,
+    PROFILE_ATTRS,
+    PROFILE_COMMENTS_1_8 /* of 1.8 only, not read */
+};
+
+static bool sample_field(struct otp_decoder *d, const struct otp_field *f, struct otp_sample *s)
+{
+    uint32_t role = f->number;
+
+    if (d->m->version != OTP_PROTO_1_10 && role <= SAMPLE_TIMES) {
+        role = sample_roles_1_9[role];
+    }
+    switch (role) {
+    case SAMPLE_STACK:
+    case SAMPLE_LINK:
+        if (OTP_EXPECT(d, f, OTP_WIRE_VARINT)) {
+            *(role == SAMPLE_STACK ? &s->stack : &s->link) = otp_field_i32(f);
+        }
+        return true;
+    case SAMPLE_ATTRS:
+        return otp_decoder_varints(d, f, &d->attrs);
+    case SAMPLE_VALUES:
+        return otp_decoder_varints(d, f, &d->values);
+    case SAMPLE_TIMES:
+        return otp_decoder_fixed64s(d, f, &d->timestamps);
+    default:
+        return otp_decoder_unknown(d, f);
+    }
+}
+
+/* Moves the values and timestamps that were read into m->numbers. */
+static bool store_numbers(struct otp_decoder *d, const struct otp_field *f, struct otp_sample *s)
+{
+    struct otp_vec *numbers = &d->m->numbers;
+    int64_t counts[2] = {d->values.count, d->timestamps.count};
+
+    if (OTP_LIKELY(counts[0] == 1 && counts[1] == 0 && numbers->count < numbers->capacity)) {
+        s->data = numbers->count;
+        ((int64_t *)numbers->items)[numbers->count++] = ((const int64_t *)d->values.items)[0];
+        d->values.count = 0;
+        return true;
+    }
+    bool is_long = counts[0] != 1 || counts[1] != 0;
+    s->data = numbers->count | (is_long ? OTP_SAMPLE_LONG : 0);
+    if ((is_long && !otp_vec_append(numbers, counts, 2)) ||
+        !otp_vec_append(numbers, d->values.items, d->values.count) ||
+        !otp_vec_append(numbers, d->timestamps.items, d->timestamps.count)) {
+        return otp_decoder_no_room(d, f);
+    }
+    d->values.count = 0;
+    d->timestamps.count = 0;
+    return true;
+}
+
+static bool decode_sample(struct otp_decoder *d, struct otp_wire w, const struct otp_field *at)
+{
+    struct otp_sample *s = otp_vec_push(&d->m->samples);
+    struct otp_field f;
+
+    if (s == NULL) {
+        return otp_decoder_no_room(d, at);
+    }
+    while (otp_wire_next(&w, &f)) {
+        if (!sample_field(d, &f, s)) {
+            return false;
+        }
+    }
+    return otp_wire_ok(&w) && otp_decoder_take_list(d, at, &s->attrs) && store_numbers(d, at, s);
+}
+
+static bool decode_types(struct otp_decoder *d, struct otp_wire w, struct otp_types *out_types)
+{
+    struct otp_field f;
+
+    while (otp_wire_next(&w, &f)) {
+        if (f.number == 3 && d->m->version == OTP_PROTO_1_8) {
+            continue; /* the aggregation temporality of 1.8 */
+        }
+        if (f.number > 2) {
+            (void)otp_decoder_unknown(d, &f);
+        } else if (OTP_EXPECT(d, &f, OTP_WIRE_VARINT)) {
+            *(f.number == 1 ? &out_types->type : &out_types->unit) = otp_field_i32(&f);
+        }
+    }
+    return otp_wire_ok(&w);
+}
+
+static bool profile_message(struct otp_decoder *d, struct otp_wire *w, const struct otp_field *f,
+                            struct otp_profile *p)
+{
+    bool ok;
+
+    if (!OTP_EXPECT(d, f, OTP_WIRE_LEN)) {
+        return true;
+    }
+    if (f->number == PROFILE_SAMPLES) {
+        otp_place_enter(&d->place, "samples", p->samples.count++);
+        ok = decode_sample(d, otp_wire_nested(w, f), f);
+    } else {
+        bool is_sample_type = f->number == PROFILE_SAMPLE_TYPE;
+        otp_place_enter(&d->place, is_sample_type ? "sample_type" : "period_type", OTP_PLACE_ONE);
+        ok = decode_types(d, otp_wire_nested(w, f),
+                          is_sample_type ? &p->sample_type : &p->period_type);
+    }
+    otp_place_leave(&d->place);
+    return ok;
+}
+
+static void profile_number(struct otp_decoder *d, const struct otp_field *f, uint32_t role,
+                           struct otp_profile *p)
+{
+    if (!OTP_EXPECT(d, f, role == PROFILE_TIME ? OTP_WIRE_I64 : OTP_WIRE_VARINT)) {
+        return;
+    }
+    switch (role) {
+    case PROFILE_TIME:
+        p->time_ns = f->value;
+        break;
+    case PROFILE_DURATION:
+        p->duration_ns = f->value;
+        break;
+    case PROFILE_PERIOD:
+        p->period = (int64_t)f->value;
+        break;
+    default:
+        p->dropped_attributes = (uint32_t)f->value;
+        break;
+    }
+}
+
+/* What a field of Profile is in terms of the numbers from 1.9 on. */
+static uint32_t profile_role(const struct otp_decoder *d, uint32_t number)
+{
+    if (d->m->version != OTP_PROTO_1_8 || number < PROFILE_ID) {
+        return number;
+    }
+    return number == PROFILE_ID ? (uint32_t)PROFILE_COMMENTS_1_8 : number - 1;
+}
+
+static bool profile_field(struct otp_decoder *d, struct otp_wire *w, const struct otp_field *f,
+                          struct otp_profile *p)
+{
+    uint32_t role = profile_role(d, f->number);
+
+    switch (role) {
+    case PROFILE_SAMPLE_TYPE:
+    case PROFILE_SAMPLES:
+    case PROFILE_PERIOD_TYPE:
+        return profile_message(d, w, f, p);
+    case PROFILE_TIME:
+    case PROFILE_DURATION:
+    case PROFILE_PERIOD:
+    case PROFILE_DROPPED:
+        profile_number(d, f, role, p);
+        return true;
+    case PROFILE_ID:
+    case PROFILE_PAYLOAD:
+        if (OTP_EXPECT(d, f, OTP_WIRE_LEN)) {
+            *(role == PROFILE_ID ? &p->profile_id : &p->payload) = otp_decoder_piece(d, f);
+        }
+        return true;
+    case PROFILE_FORMAT:
+        otp_decoder_string_field(d, f, &p->payload_format);
+        return true;
+    case PROFILE_ATTRS:
+        return otp_decoder_varints(d, f, &d->profile_attrs);
+    default:
+        return role == PROFILE_COMMENTS_1_8 && d->m->version == OTP_PROTO_1_8
+                   ? true
+                   : otp_decoder_unknown(d, f);
+    }
+}
+
+bool otp_decode_profile(struct otp_decoder *d, struct otp_wire w, const struct otp_field *at)
+{
+    struct otp_profile *p = otp_vec_push(&d->m->profiles);
+    struct otp_field f;
+
+    if (p == NULL) {
+        return otp_decoder_no_room(d, at);
+    }
+    p->scope = d->m->scopes.count - 1;
+    p->samples.first = d->m->samples.count;
+    while (otp_wire_next(&w, &f)) {
+        if (!profile_field(d, &w, &f, p)) {
+            return false;
+        }
+    }
+    if (!otp_wire_ok(&w)) {
+        return false;
+    }
+    /* The list waits in an array of its own, since samples come between its parts. */
+    if (!otp_vec_append(&d->attrs, d->profile_attrs.items, d->profile_attrs.count)) {
+        return otp_decoder_no_room(d, at);
+    }
+    d->profile_attrs.count = 0;
+    return otp_decoder_take_list(d, at, &p->attrs);
+}

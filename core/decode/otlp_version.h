@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which version of the messages is this? There is no mark on the wire, and the numbers of Sample
+ * moved between 1.9 and 1.10, so the version is told from wire types and from which fields are
+ * there.
+ */
+#ifndef OTP_DECODE_OTLP_VERSION_H
+#define OTP_DECODE_OTLP_VERSION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/decode/model.h"
+#include "core/decode/wire.h"
+
+struct otp_otlp_version {
+    enum otp_wire_version version;
+    bool is_doubtful; /* read as 1.10, but 1.9 fits the wire as well: see otp_otlp_version_fits */
+};
+
+/*
+ * Looks at a ProfilesData. False: it must not be read, *out_fault says why. Faults inside are left
+ * to the decoder. Context: any.
+ */
+bool otp_otlp_version_find(const void *data, size_t len, struct otp_otlp_version *out_version,
+                           struct otp_wire_fault *out_fault);
+/*
+ * Is what was decoded as 1.10 after a doubtful finding plausible? In 1.9 the attributes of samples
+ * would be values, so they must name existing attributes of samples, each once.
+ */
+bool otp_otlp_version_fits(const struct otp_profiles *m);
+
+#endif
