@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules for resources, scopes, profiles and samples. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/otelprof/check.h"
+
+enum shape { SHAPE_UNKNOWN, SHAPE_VALUES, SHAPE_TIMES, SHAPE_BOTH, SHAPE_NOTHING };
+
+static const char *const shape_names[] = {"", "a value", "timestamps", "values and timestamps",
+                                          "nothing"};
+
+/* Reports what is wrong with the shape by itself. */
+static enum shape shape_of(struct otp_check *c, const struct otp_sample_data *d)
+{
+    if (d->value_count > 0 && d->timestamp_count > 0) {
+        if (d->value_count != d->timestamp_count) {
+            otp_check_report(c, NULL, "%u values do not go with %u timestamps",
+                             (unsigned)d->value_count, (unsigned)d->timestamp_count);
+        }
+        return SHAPE_BOTH;
+    }
+    if (d->value_count > 0) {
+        if (d->value_count != 1) {
+            otp_check_report(c, "values", "there are %u of them, without timestamps",
+                             (unsigned)d->value_count);
+        }
+        return SHAPE_VALUES;
+    }
+    if (d->timestamp_count > 0) {
+        return SHAPE_TIMES;
+    }
+    otp_check_report(c, NULL, "it has neither a value nor a timestamp");
+    return SHAPE_NOTHING;
+}
+
+static void check_timestamps(struct otp_check *c, const struct otp_profile *p,
+                             const struct otp_sample_data *d)
+{
+    uint64_t until = p->time_ns + p->duration_ns;
+
+    for (uint32_t i = 0; i < d->timestamp_count; i++) {
+        uint64_t t = (uint64_t)d->timestamps[i];
+        if (t < p->time_ns || t >= until) {
+            otp_place_enter(&c->place, "timestamps_unix_nano", i);
+            otp_check_report(c, NULL,
+                             "%" PRIu64 " is outside the profile's time, %" PRIu64 " to %" PRIu64,
+                             t, p->time_ns, until);
+            otp_place_leave(&c->place);
+        }
+    }
+}
+
+static void check_sample(struct otp_check *c, const struct otp_profile *p, uint32_t i,
+                         enum shape *expected)
+{
+    const struct otp_sample *s = otp_profiles_sample(c->m, p->samples.first + i);
+    struct otp_sample_data d = otp_profiles_sample_data(c->m, s);
+
+    otp_check_index(c, OTP_TABLE_STACK, s->stack, "stack_index");
+    otp_check_index(c, OTP_TABLE_LINK, s->link, "link_index");
+    otp_check_list(c, s->attrs);
+    check_timestamps(c, p, &d);
+    enum shape shape = shape_of(c, &d);
+    if (*expected == SHAPE_UNKNOWN) {
+        *expected = shape;
+    } else if (*expected != shape) {
+        otp_check_report(c, NULL, "it has %s where the first sample of the profile has %s",
+                         shape_names[shape], shape_names[*expected]);
+    }
+}
+
+static void check_types(struct otp_check *c, const struct otp_types *t, const char *field)
+{
+    otp_place_enter(&c->place, field, OTP_PLACE_ONE);
+    otp_check_index(c, OTP_TABLE_STRING, t->type, "type_strindex");
+    otp_check_index(c, OTP_TABLE_STRING, t->unit, "unit_strindex");
+    otp_place_leave(&c->place);
+}
+
+static void check_strict(struct otp_check *c, const struct otp_profile *p)
+{
+    const struct otp_profile *first = otp_profiles_profile(c->m, 0);
+    struct otp_text id = otp_profiles_text(c->m, p->profile_id);
+    bool is_zero = true;
+
+    for (size_t i = 0; i < id.len; i++) {
+        is_zero = is_zero && id.data[i] == 0;
+    }
+    if (id.len != 16 || is_zero) {
+        otp_check_report(c, "profile_id",
+                         id.len == 16 ? "it is all zero" : "it has %zu bytes, not 16", id.len);
+    }
+    if ((p->payload.len > 0) != (p->payload_format.len > 0)) {
+        otp_check_report(c, p->payload.len > 0 ? "original_payload" : "original_payload_format",
+                         "it is there without its partner");
+    }
+    if (p->time_ns != first->time_ns || p->duration_ns != first->duration_ns) {
+        otp_check_report(c, NULL, "its time range is not that of the message's first profile");
+    }
+}
+
+static void check_profile(struct otp_check *c, const struct otp_profile *p)
+{
+    enum shape expected = SHAPE_UNKNOWN;
+
+    otp_check_list(c, p->attrs);
+    check_types(c, &p->sample_type, "sample_type");
+    check_types(c, &p->period_type, "period_type");
+    for (uint32_t i = 0; i < p->samples.count; i++) {
+        otp_place_enter(&c->place, "samples", i);
+        check_sample(c, p, i, &expected);
+        otp_place_leave(&c->place);
+    }
+    if (c->strict) {
+        check_strict(c, p);
+        (void)otp_check_identities(c, p);
+    }
+}
+
+static void check_keyvalues(struct otp_check *c, struct otp_slice attrs, const char *field)
+{
+    otp_place_enter(&c->place, field, OTP_PLACE_ONE);
+    for (uint32_t i = 0; i < attrs.count; i++) {
+        const struct otp_keyvalue *kv = otp_profiles_keyvalue(c->m, attrs.first + i);
+        otp_place_enter(&c->place, "attributes", i);
+        if (kv->key_strindex != 0) {
+            otp_check_index(c, OTP_TABLE_STRING, kv->key_strindex, "key_strindex");
+        }
+        if (kv->value.kind == OTP_VALUE_STRINDEX) {
+            otp_check_index(c, OTP_TABLE_STRING, (int32_t)kv->value.of.number,
+                            "value.string_value_strindex");
+        }
+        otp_place_leave(&c->place);
+    }
+    otp_place_leave(&c->place);
+}
+
+static void check_scope(struct otp_check *c, const struct otp_scope *s)
+{
+    check_keyvalues(c, s->attrs, "scope");
+    if (s->profiles.count == 0) {
+        otp_check_report(c, "profiles", "there are none");
+    }
+    for (uint32_t i = 0; i < s->profiles.count; i++) {
+        otp_place_enter(&c->place, "profiles", i);
+        check_profile(c, otp_profiles_profile(c->m, s->profiles.first + i));
+        otp_place_leave(&c->place);
+    }
+}
+
+void otp_check_profiles(struct otp_check *c)
+{
+    memset(&c->place, 0, sizeof(c->place));
+    for (uint32_t i = 0; i < c->m->resources.count; i++) {
+        const struct otp_profiles_resource *r = otp_profiles_resource(c->m, i);
+        otp_place_enter(&c->place, "resource_profiles", i);
+        check_keyvalues(c, r->attrs, "resource");
+        if (r->scopes.count == 0) {
+            otp_check_report(c, "scope_profiles", "there are none");
+        }
+        for (uint32_t k = 0; k < r->scopes.count; k++) {
+            otp_place_enter(&c->place, "scope_profiles", k);
+            check_scope(c, otp_profiles_scope(c->m, r->scopes.first + k));
+            otp_place_leave(&c->place);
+        }
+        otp_place_leave(&c->place);
+    }
+}

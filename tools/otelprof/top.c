@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * otelprof top: values by function. Flat is what was measured in the function itself, cumulative
+ * what was measured in it and in all it called; a function that calls itself counts once per stack.
+ */
+#define _GNU_SOURCE /* qsort_r */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/otelprof/args.h"
+#include "tools/otelprof/command.h"
+#include "tools/otelprof/load.h"
+#include "tools/otelprof/names.h"
+#include "tools/otelprof/pick.h"
+#include "tools/otelprof/show.h"
+
+#define DEFAULT_ROWS 30
+
+enum { TOP_TYPE, TOP_CUM, TOP_NUMBER, TOP_JSON };
+
+struct row {
+    uint32_t name;
+    uint32_t seen_in; /* number of the last sample that counted for cum */
+    int64_t flat;
+    int64_t cum;
+};
+
+struct tally {
+    struct otp_names names;
+    struct row *rows; /* one per name */
+    uint32_t row_count;
+    uint32_t sample; /* number of the sample that is being counted */
+    int64_t total;
+    uint64_t samples;
+    uint64_t from_ns;
+    uint64_t until_ns;
+};
+
+static bool grow_rows(struct tally *t)
+{
+    struct row *rows = realloc(t->rows, ((size_t)t->names.count + 1) * sizeof(rows[0]));
+
+    if (rows == NULL) {
+        return false;
+    }
+    t->rows = rows;
+    for (uint32_t i = t->row_count; i < t->names.count; i++) {
+        rows[i] = (struct row){.name = i};
+    }
+    t->row_count = t->names.count;
+    return true;
+}
+
+static void count_location(struct tally *t, const struct otp_frame_names *f, int32_t location,
+                           int64_t value)
+{
+    for (uint32_t i = f->first[location]; i < f->first[location + 1]; i++) {
+        struct row *r = &t->rows[f->ids[i]];
+        if (r->seen_in != t->sample) {
+            r->seen_in = t->sample;
+            r->cum = otp_add_clamped(r->cum, value);
+        }
+    }
+}
+
+static void count_sample(struct tally *t, const struct otp_frame_names *f,
+                         const struct otp_profiles *m, const struct otp_sample *s)
+{
+    const struct otp_slice *stack = otp_profiles_stack(m, s->stack);
+    const int32_t *frames = otp_profiles_frames(m, stack);
+    int64_t value = otp_profiles_sample_total(m, s);
+
+    t->sample++;
+    t->total = otp_add_clamped(t->total, value);
+    if (stack->count == 0) {
+        return;
+    }
+    struct row *leaf = &t->rows[f->ids[f->first[frames[0]]]];
+    leaf->flat = otp_add_clamped(leaf->flat, value);
+    for (uint32_t i = 0; i < stack->count; i++) {
+        count_location(t, f, frames[i], value);
+    }
+}
+
+static void count_pick(struct tally *t, const struct otp_frame_names *f,
+                       const struct otp_pick *pick)
+{
+    const struct otp_profile *p = otp_profiles_profile(pick->m, pick->profile);
+    uint64_t until = p->time_ns + p->duration_ns;
+
+    for (uint32_t i = 0; i < p->samples.count; i++) {
+        count_sample(t, f, pick->m, otp_profiles_sample(pick->m, p->samples.first + i));
+    }
+    t->samples += p->samples.count;
+    t->from_ns = t->from_ns == 0 || p->time_ns < t->from_ns ? p->time_ns : t->from_ns;
+    t->until_ns = until > t->until_ns ? until : t->until_ns;
+}
+
+static bool count_all(struct tally *t, const struct otp_pick_list *picks)
+{
+    struct otp_frame_names f = {.first = NULL};
+    const struct otp_profiles *named = NULL;
+    bool ok = true;
+
+    for (size_t i = 0; i < picks->count && ok; i++) {
+        if (picks->items[i].m != named) {
+            otp_frame_names_fini(&f);
+            named = picks->items[i].m;
+            ok = otp_frame_names_init(&f, &t->names, named) && grow_rows(t);
+        }
+        if (ok) {
+            count_pick(t, &f, &picks->items[i]);
+        }
+    }
+    otp_frame_names_fini(&f);
+    return ok;
+}
+
+/* Sorting by size, not by sign: a difference is as interesting downwards. */
+static uint64_t size_of(int64_t v)
+{
+    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
+static int compare_sizes(int64_t a, int64_t b)
+{
+    return (size_of(a) < size_of(b)) - (size_of(a) > size_of(b));
+}
+
+/* What the sort needs besides the rows. */
+struct order {
+    const struct otp_names *names;
+    bool by_cum;
+};
+
+static int compare_rows(const void *left, const void *right, void *arg)
+{
+    const struct row *a = left;
+    const struct row *b = right;
+    const struct order *o = arg;
+    int flat = compare_sizes(a->flat, b->flat);
+    int cum = compare_sizes(a->cum, b->cum);
+    int diff = o->by_cum ? cum : flat;
+
+    diff = diff != 0 ? diff : o->by_cum ? flat : cum;
+    if (diff != 0) {
+        return diff;
+    }
+    struct otp_text x = o->names->items[a->name].name;
+    struct otp_text y = o->names->items[b->name].name;
+    diff = memcmp(x.data, y.data, x.len < y.len ? x.len : y.len);
+    return diff != 0 ? diff : (x.len > y.len) - (x.len < y.len);
+}
+
+static void print_text(const struct tally *t, const struct otp_type *type, uint32_t rows)
+{
+    char a[OTP_SHOW_MAX];
+    char b[OTP_SHOW_MAX];
+    char c[OTP_SHOW_MAX];
+    char d[OTP_SHOW_MAX];
+    char e[OTP_SHOW_MAX];
+    int64_t sum = 0;
+
+    (void)printf("type ");
+    otp_show_text(stdout, type->type);
+    (void)printf(", unit ");
+    otp_show_text(stdout, type->unit);
+    (void)printf(", total %s in %" PRIu64 " samples", otp_show_value(a, t->total, type->unit),
+                 t->samples);
+    (void)printf(", from %s", otp_show_time(a, t->from_ns));
+    (void)printf(" for %s\n",
+                 otp_show_value(a, (int64_t)(t->until_ns - t->from_ns), otp_text_of("ns")));
+    (void)printf("%12s %8s %8s %12s %8s  %s\n", "flat", "flat%", "sum%", "cum", "cum%", "function");
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct row *r = &t->rows[i];
+        const struct otp_name *n = &t->names.items[r->name];
+        sum = otp_add_clamped(sum, r->flat);
+        (void)printf("%12s %8s %8s %12s %8s  ", otp_show_value(a, r->flat, type->unit),
+                     otp_show_percent(b, r->flat, t->total), otp_show_percent(c, sum, t->total),
+                     otp_show_value(d, r->cum, type->unit), otp_show_percent(e, r->cum, t->total));
+        otp_show_text(stdout, n->name);
+        if (n->module.len > 0 && !n->is_address) {
+            (void)printf("  [");
+            otp_show_text(stdout, n->module);
+            (void)printf("]");
+        }
+        (void)putchar('\n');
+    }
+    if (rows < t->row_count) {
+        (void)printf("%u more functions are not shown (-n 0 shows all)\n",
+                     (unsigned)(t->row_count - rows));
+    }
+}
+
+static void print_json(const struct tally *t, const struct otp_type *type, uint32_t rows)
+{
+    (void)printf("{\"type\": ");
+    otp_show_json(stdout, type->type);
+    (void)printf(", \"unit\": ");
+    otp_show_json(stdout, type->unit);
+    (void)printf(", \"total\": %" PRId64 ", \"samples\": %" PRIu64
+                 ",\n \"time_unix_nano\": %" PRIu64 ", \"duration_nano\": %" PRIu64
+                 ", \"functions\": [",
+                 t->total, t->samples, t->from_ns, t->until_ns - t->from_ns);
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct row *r = &t->rows[i];
+        const struct otp_name *n = &t->names.items[r->name];
+        (void)printf("%s\n  {\"name\": ", i > 0 ? "," : "");
+        otp_show_json(stdout, n->name);
+        (void)printf(", \"module\": ");
+        otp_show_json(stdout, n->module);
+        (void)printf(", \"flat\": %" PRId64 ", \"cum\": %" PRId64 "}", r->flat, r->cum);
+    }
+    (void)printf("\n ]}\n");
+}
+
+/* Functions of other types, with nothing in this one, are no rows. */
+static void drop_empty_rows(struct tally *t)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < t->row_count; i++) {
+        if (t->rows[i].seen_in != 0 && (t->rows[i].cum != 0 || t->rows[i].flat != 0)) {
+            t->rows[kept++] = t->rows[i];
+        }
+    }
+    t->row_count = kept;
+}
+
+static int print_top(struct tally *t, const struct otp_type *type, const struct otp_args *args)
+{
+    bool is_json = otp_args_has(args, TOP_JSON);
+    struct order order = {.names = &t->names, .by_cum = otp_args_has(args, TOP_CUM)};
+    uint64_t limit = is_json ? 0 : DEFAULT_ROWS;
+
+    if (otp_args_has(args, TOP_NUMBER) &&
+        !otp_args_number(args, TOP_NUMBER, 0, UINT32_MAX, &limit)) {
+        return OTP_EXIT_USAGE;
+    }
+    drop_empty_rows(t);
+    if (t->row_count > 0) {
+        qsort_r(t->rows, t->row_count, sizeof(t->rows[0]), compare_rows, &order);
+    }
+    uint32_t rows = limit == 0 || limit > t->row_count ? t->row_count : (uint32_t)limit;
+    (is_json ? print_json : print_text)(t, type, rows);
+    return OTP_EXIT_OK;
+}
+
+static int top_of_set(const struct otp_profile_set *set, const struct otp_args *args)
+{
+    struct otp_type_list types;
+    struct otp_pick_list picks = {.items = NULL};
+    struct tally t = {.rows = NULL};
+    int status = OTP_EXIT_INPUT;
+
+    otp_names_init(&t.names);
+    bool ok = otp_type_list_init(&types, set);
+    const struct otp_type *type = !ok ? NULL
+                                  : otp_args_has(args, TOP_TYPE)
+                                      ? otp_type_find(&types, args->values[TOP_TYPE])
+                                      : types.items;
+    if (ok && type == NULL) {
+        status = otp_type_not_found(args->command, &types, args->values[TOP_TYPE]);
+    } else if (ok && otp_pick_list_init(&picks, set, type) && count_all(&t, &picks)) {
+        status = print_top(&t, type, args);
+    } else {
+        (void)fprintf(stderr, "otelprof top: no memory\n");
+    }
+    otp_pick_list_fini(&picks);
+    otp_type_list_fini(&types);
+    otp_names_fini(&t.names);
+    free(t.rows);
+    return status;
+}
+
+static int run_top(const struct otp_args *args)
+{
+    struct otp_profile_set set;
+
+    otp_profile_set_init(&set);
+    int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
+    if (status == OTP_EXIT_OK) {
+        status = top_of_set(&set, args);
+    }
+    otp_profile_set_fini(&set);
+    return status;
+}
+
+static const struct otp_option options[] = {
+    [TOP_TYPE] = {"type", 't', "TYPE", "what to count: cpu, samples, alloc_space, … (the first)"},
+    [TOP_CUM] = {"cum", 'c', NULL, "sort by the cumulative value"},
+    [TOP_NUMBER] = {"number", 'n', "N", "show N functions, 0: all (30; all with --json)"},
+    [TOP_JSON] = {"json", 0, NULL, "print JSON"},
+    {NULL, 0, NULL, NULL},
+};
+
+const struct otp_command otp_command_top = {
+    .name = "top",
+    .operands = "FILE…",
+    .summary = "list functions by flat and cumulative value",
+    .options = options,
+    .details =
+        "Several files count together: values add up, but of the in-use types the last flush of\n"
+        "each process counts. A frame without a name is called after its module and address.\n",
+    .run = run_top,
+};
