@@ -25,6 +25,11 @@ void otp_sink_close(struct otp_sink *s)
     s->ops->close(s);
 }
 
+void otp_sink_abandon(struct otp_sink *s)
+{
+    s->ops->abandon(s);
+}
+
 void otp_sink_describe_target(const struct otp_sink *s, const char *kind, struct otp_text target,
                               struct otp_line *line)
 {

@@ -41,6 +41,7 @@ struct otp_sink_ops {
     enum otp_status (*pump)(struct otp_sink *s, uint64_t deadline_ns, bool is_last);
     void (*describe)(const struct otp_sink *s, struct otp_line *line);
     void (*close)(struct otp_sink *s);
+    void (*abandon)(struct otp_sink *s);
 };
 
 /* The common first member of every sink. */
@@ -75,8 +76,14 @@ enum otp_status otp_sink_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_
 /* Adds "cannot <step> <target>: <error text>" about the last failure to line. */
 void otp_sink_describe(const struct otp_sink *s, struct otp_line *line);
 
-/* Ends the sink; what is still queued is dropped and counted. Also right in a fork child. */
+/* Ends the sink; what is still queued is dropped and counted. */
 void otp_sink_close(struct otp_sink *s);
+
+/*
+ * Ends a fork child's copy of the sink: descriptors are closed, the parent's connection goes on,
+ * and the queue, whose memory a child does not have, is forgotten. Context: init, worker.
+ */
+void otp_sink_abandon(struct otp_sink *s);
 
 /* The text of an errno value, for messages. Context: any. */
 const char *otp_errno_text(int error);

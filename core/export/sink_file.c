@@ -244,6 +244,7 @@ void otp_sink_file_init(struct otp_sink_file *f, const struct otp_sink_file_opti
         .pump = file_pump,
         .describe = file_describe,
         .close = file_close,
+        .abandon = file_close,
     };
     memset(&f->base, 0, sizeof(f->base));
     f->base.ops = &ops;

@@ -14,13 +14,12 @@
 #include "core/export/sink.h"
 
 #include <errno.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "core/base/sys.h"
+#include "core/export/stream.h"
 
 #define HEADER_BYTES 4U
 #define SECOND_NS 1000000000U
@@ -181,35 +180,23 @@ static void start_connecting(struct otp_sink_socket *k)
     }
 }
 
-/* Waits for the socket (or, without one, for the time alone); true when an event came. */
-static bool wait_for(int fd, short events, uint64_t until_ns)
-{
-    struct pollfd p = {.fd = fd, .events = events};
-    uint64_t now = otp_sys_monotonic_ns();
-    uint64_t left = until_ns > now ? until_ns - now : 0;
-    struct timespec ts = {.tv_sec = (time_t)(left / SECOND_NS),
-                          .tv_nsec = (long)(left % SECOND_NS)};
-    return OTP_SYS5(SYS_ppoll, &p, 1, &ts, 0, 0) > 0;
-}
-
 static bool finish_connecting(struct otp_sink_socket *k, uint64_t deadline_ns)
 {
     uint64_t limit_ns = k->progress_ns + k->options.connect_timeout_ns;
-    int error = 0;
-    socklen_t len = sizeof(error);
+    int error;
 
     if (!otp_fd_is_ours(&k->fd)) {
         give_up(k, "connect to", EBADF);
         return true;
     }
-    if (!wait_for(k->fd.fd, POLLOUT, lesser(deadline_ns, limit_ns))) {
+    if (!otp_stream_wait(k->fd.fd, POLLOUT, lesser(deadline_ns, limit_ns))) {
         if (otp_sys_monotonic_ns() < limit_ns) {
             return false;
         }
         give_up(k, "connect to", ETIMEDOUT);
         return true;
     }
-    (void)OTP_SYS5(SYS_getsockopt, k->fd.fd, SOL_SOCKET, SO_ERROR, &error, &len);
+    error = otp_stream_take_error(&k->fd);
     if (error != 0) {
         give_up(k, "connect to", error);
         return true;
@@ -218,21 +205,11 @@ static bool finish_connecting(struct otp_sink_socket *k, uint64_t deadline_ns)
     return true;
 }
 
-/* Bytes that the peer has not acknowledged (TCP) or not read (Unix). */
-static int unread_bytes(const struct otp_sink_socket *k)
-{
-    int unread = 0;
-    return OTP_SYS3(SYS_ioctl, k->fd.fd, SIOCOUTQ, &unread) == 0 ? unread : 1;
-}
-
 /* At the end of the peer's stream: it has taken all that was sent, and nothing went wrong before.
  */
 static bool is_orderly_end(const struct otp_sink_socket *k)
 {
-    int error = 0;
-    socklen_t len = sizeof(error);
-    return OTP_SYS5(SYS_getsockopt, k->fd.fd, SOL_SOCKET, SO_ERROR, &error, &len) == 0 &&
-           error == 0 && unread_bytes(k) == 0;
+    return otp_stream_take_error(&k->fd) == 0 && otp_stream_unread_bytes(&k->fd) == 0;
 }
 
 /* Between two messages: is the peer still there? What it says is thrown away. */
@@ -241,7 +218,7 @@ static bool peer_is_there(struct otp_sink_socket *k)
     char input[512];
     for (unsigned i = 0; i < INPUT_READS_MAX; i++) {
         if (!otp_fd_is_ours(&k->fd)) {
-            lose(k, EBADF, false);
+            lose(k, EBADF, true); /* what was sent arrives all the same */
             return false;
         }
         long n = OTP_SYS6(SYS_recvfrom, k->fd.fd, input, sizeof(input), MSG_DONTWAIT, 0, 0);
@@ -260,7 +237,7 @@ static bool peer_is_there(struct otp_sink_socket *k)
 static void check_held(struct otp_sink_socket *k)
 {
     bool is_old = otp_sys_monotonic_ns() - k->held_ns >= HELD_NS;
-    if (k->held != NULL && (k->options.is_unix || is_old) && unread_bytes(k) == 0) {
+    if (k->held != NULL && (k->options.is_unix || is_old) && otp_stream_unread_bytes(&k->fd) == 0) {
         confirm_held(k);
     }
 }
@@ -306,14 +283,14 @@ static bool turn_connected(struct otp_sink_socket *k, uint64_t deadline_ns)
             return true;
         }
     } else if (!otp_fd_is_ours(&k->fd)) {
-        lose(k, EBADF, false);
+        lose(k, EBADF, true); /* what was sent arrives all the same */
         return true;
     }
     if (send_some(k) || k->state != OTP_SOCKET_CONNECTED) {
         return true;
     }
     uint64_t limit_ns = k->progress_ns + k->options.stall_timeout_ns;
-    if (wait_for(k->fd.fd, POLLOUT, lesser(deadline_ns, limit_ns))) {
+    if (otp_stream_wait(k->fd.fd, POLLOUT, lesser(deadline_ns, limit_ns))) {
         return true;
     }
     if (otp_sys_monotonic_ns() < limit_ns) {
@@ -334,7 +311,7 @@ static bool turn_idle(struct otp_sink_socket *k, uint64_t deadline_ns, bool is_l
         return true;
     }
     if (deadline_ns > now) {
-        (void)wait_for(-1, 0, lesser(k->retry_ns, deadline_ns));
+        (void)otp_stream_wait(-1, 0, lesser(k->retry_ns, deadline_ns));
     }
     return false;
 }
@@ -451,6 +428,16 @@ static void socket_close(struct otp_sink *s)
     s->wake_ns = UINT64_MAX;
 }
 
+static void socket_abandon(struct otp_sink *s)
+{
+    struct otp_sink_socket *k = from(s);
+    disconnect(k);
+    k->queue = (struct otp_queue){.heap = k->queue.heap};
+    k->held = NULL;
+    publish_counts(k);
+    s->wake_ns = UINT64_MAX;
+}
+
 /* BASE/PATH for a relative path of a socket file, else the target as it is. */
 static bool copy_target(struct otp_sink_socket *k, const struct otp_sink_socket_options *o)
 {
@@ -484,6 +471,7 @@ enum otp_status otp_sink_socket_init(struct otp_sink_socket *k,
         .pump = socket_pump,
         .describe = socket_describe,
         .close = socket_close,
+        .abandon = socket_abandon,
     };
     struct otp_address address;
     struct otp_text host;
