@@ -4,6 +4,9 @@
 # reports no check at all, counts as one failure. Last line: `unit: N passed, M failed, K skipped`.
 set -eu
 
+# Generous: a loaded machine or a sanitizer must not look like a hang.
+CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-60}
+export CK_DEFAULT_TIMEOUT
 passed=0 failed=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
