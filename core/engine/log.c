@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Messages of the engine: one write each, from a fixed buffer, to the host's stderr or a file. */
 #include <fcntl.h>
+#include <poll.h>
 #include <stddef.h>
 
 #include "core/base/fmt.h"
@@ -15,14 +16,42 @@ static const char *level_name(enum otp_log_level level)
     return (size_t)level < OTP_ARRAY_LEN(names) ? names[level] : "";
 }
 
-/* The worker's descriptor table is its own: the host's stderr is found through /proc. */
+/*
+ * A copy of the host's stderr, for one line: kept longer, it would keep a pipe open that the host closes.
+ * The copy shares the host's description, which may block; poll promises a pipe room for a short line.
+ */
+static int copy_stderr(void)
+{
+    int host = (int)OTP_SYS2(SYS_pidfd_open, otp_sys_getpid(), 0);
+    if (host < 0) {
+        return host;
+    }
+    struct pollfd p = {.fd = (int)OTP_SYS3(SYS_pidfd_getfd, host, STDERR, 0), .events = POLLOUT};
+    otp_sys_close(host);
+    if (p.fd >= 0 && (OTP_SYS3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLOUT) == 0)) {
+        otp_sys_close(p.fd);
+        return -1;
+    }
+    return p.fd;
+}
+
+/*
+ * The worker's descriptor table is its own: the host's stderr is found through /proc, unless it is a socket
+ * or a file of another user, which cannot be opened by that name.
+ */
+static int open_host_stderr(void)
+{
+    int fd = otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
+    return fd >= 0 ? fd : copy_stderr();
+}
+
 static int open_target(const struct otp_conf *conf)
 {
     if (conf->log_file.len > 0) {
         return otp_sys_open(conf->log_file.data, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0644);
     }
     if (otp_worker_is_self()) {
-        return otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
+        return open_host_stderr();
     }
     return STDERR;
 }
