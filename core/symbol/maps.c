@@ -116,7 +116,8 @@ static void add_piece(struct lines *l, const char *piece, size_t len)
     }
 }
 
-/* The thread's own entry outlives the main thread, after whose end /proc/self has no memory to show. */
+/* The thread's own entry outlives the main thread, after whose end /proc/self has no memory to
+ * show. */
 static int open_own_maps(void)
 {
     int fd = otp_sys_open("/proc/thread-self/maps", O_RDONLY, 0);

@@ -96,14 +96,22 @@ START_TEST(test_no_room)
 }
 END_TEST
 
+static size_t append(size_t len, const char *text)
+{
+    size_t more = strlen(text);
+    ck_assert_uint_lt(len + more, sizeof(name));
+    memcpy(name + len, text, more + 1);
+    return len + more;
+}
+
 static void repeat(const char *head, const char *unit, size_t count, const char *tail)
 {
-    name[0] = '\0';
-    strcat(name, head);
-    for (size_t i = 0; i < count; i++) {
-        strcat(name, unit);
+    size_t unit_len = strlen(unit);
+    size_t len = append(0, head);
+    for (size_t i = 0; i < count; i++, len += unit_len) {
+        memcpy(name + len, unit, unit_len);
     }
-    strcat(name, tail);
+    (void)append(len, tail);
 }
 
 /* Each level doubles the result. */
@@ -111,11 +119,11 @@ static void make_doubling(unsigned levels)
 {
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     ck_assert_uint_le(levels, sizeof(digits) - 1);
-    strcpy(name, "_Z1f1AIiiE");
+    size_t len = append(0, "_Z1f1AIiiE");
     for (unsigned i = 0; i < levels; i++) {
         char unit[16] = "S_IS#_S#_E";
         unit[4] = unit[7] = digits[i];
-        strcat(name, unit);
+        len = append(len, unit);
     }
 }
 

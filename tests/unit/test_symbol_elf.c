@@ -397,32 +397,32 @@ START_TEST(test_every_table_byte)
 }
 END_TEST
 
+static void set_bytes(size_t from, size_t to)
+{
+    unsigned char *copy = malloc(SE_SIZE);
+    memcpy(copy, object.bytes, SE_SIZE);
+    for (size_t at = from; at < to; at++) {
+        unsigned char old = copy[at];
+        for (unsigned v = 0; v < 256; v += 5) {
+            copy[at] = (unsigned char)v;
+            use_all(copy, SE_SIZE);
+        }
+        copy[at] = old;
+    }
+    free(copy);
+}
+
 /* The same without section headers: through PT_DYNAMIC and the hash tables. */
 START_TEST(test_every_dynamic_byte)
 {
-    static const size_t parts[][2] = {
-        {SE_DYNAMIC, SE_DYNAMIC + 0x50}, {SE_HASH, SE_HASH + 8}, {SE_GNU_HASH, SE_GNU_HASH + 32}};
-    for (size_t gnu = 0; gnu < 2; gnu++) {
-        unsigned char *copy = malloc(SE_SIZE);
-        fill();
-        symbol_elf_u64(&object, 40, 0);
-        if (gnu == 1) {
-            symbol_elf_u64(&object, SE_DYNAMIC + 48, DT_GNU_HASH);
-            symbol_elf_u64(&object, SE_DYNAMIC + 56, SE_DATA_ADDR + SE_GNU_HASH - 0x340);
-        }
-        memcpy(copy, object.bytes, SE_SIZE);
-        for (size_t p = 0; p < OTP_ARRAY_LEN(parts); p++) {
-            for (size_t at = parts[p][0]; at < parts[p][1]; at++) {
-                unsigned char old = copy[at];
-                for (unsigned v = 0; v < 256; v += 5) {
-                    copy[at] = (unsigned char)v;
-                    use_all(copy, SE_SIZE);
-                }
-                copy[at] = old;
-            }
-        }
-        free(copy);
-    }
+    fill();
+    symbol_elf_u64(&object, 40, 0);
+    set_bytes(SE_DYNAMIC, SE_DYNAMIC + 0x50);
+    set_bytes(SE_HASH, SE_HASH + 8);
+    symbol_elf_u64(&object, SE_DYNAMIC + 48, DT_GNU_HASH);
+    symbol_elf_u64(&object, SE_DYNAMIC + 56, SE_DATA_ADDR + SE_GNU_HASH - 0x340);
+    set_bytes(SE_DYNAMIC, SE_DYNAMIC + 0x50);
+    set_bytes(SE_GNU_HASH, SE_GNU_HASH + 32);
 }
 END_TEST
 

@@ -142,24 +142,33 @@ START_TEST(test_long_map)
 }
 END_TEST
 
+static void add_text(char *to, size_t *len, const char *text, size_t more)
+{
+    memcpy(to + *len, text, more);
+    *len += more;
+}
+
 /* From a file: bad and over-long lines are skipped, the last needs no newline. */
 START_TEST(test_skipped_lines)
 {
     char path[] = "/tmp/otp-maps-file-XXXXXX";
     struct seen s = {.ordered = true};
-    size_t len = 0;
+    static const char first[] = "1000-2000 r-xp 0 00:00 1 first\nnot a line\n\n"
+                                "2000-3000 r-xp 0 00:00 1 ";
+    static const char second[] = "\n3000-4000 r-xp 0 00:00 1 ";
+    static const char third[] = "\n4000-5000 r-xp 0 00:00 1 last";
     char *text = malloc(80000);
+    size_t len = 0;
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
     close(fd);
-    len += (size_t)sprintf(text + len, "1000-2000 r-xp 0 00:00 1 first\nnot a line\n\n");
-    len += (size_t)sprintf(text + len, "2000-3000 r-xp 0 00:00 1 ");
+    add_text(text, &len, first, sizeof(first) - 1);
     memset(text + len, 'a', 40000);
     len += 40000;
-    len += (size_t)sprintf(text + len, "\n3000-4000 r-xp 0 00:00 1 ");
+    add_text(text, &len, second, sizeof(second) - 1);
     memset(text + len, 'b', 10000);
     len += 10000;
-    len += (size_t)sprintf(text + len, "\n4000-5000 r-xp 0 00:00 1 last");
+    add_text(text, &len, third, sizeof(third) - 1);
     symbol_elf_write(path, text, len);
     ck_assert_int_eq(otp_maps_read(&heap, path, visit, &s), OTP_OK);
     ck_assert_uint_eq(s.count, 3);
