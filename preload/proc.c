@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names by which a process ends or becomes another program without running destructors, and dlclose. */
 #define _GNU_SOURCE /* execvpe, execveat */
+#include <assert.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,6 +43,46 @@ OTP_EXPORT void abort(void)
     otp_engine_stop();
     otp_real.abort();
     __builtin_unreachable();
+}
+
+OTP_EXPORT void __assert_fail(const char *assertion, const char *file, unsigned line,
+                              const char *function)
+{
+    otp_real_init();
+    otp_engine_stop();
+    otp_real.assert_fail(assertion, file, line, function);
+    __builtin_unreachable();
+}
+
+/* Its parent ends inside libc, by ways that are not interposed. */
+OTP_EXPORT int daemon(int keep_folder, int keep_files)
+{
+    otp_real_init();
+    otp_engine_flush();
+    return otp_real.daemon(keep_folder, keep_files);
+}
+
+/* The worker keeps the root that it had; started afterwards it would find no output folder. */
+OTP_EXPORT int chroot(const char *path)
+{
+    otp_real_init();
+    otp_engine_settle();
+    return otp_real.chroot(path);
+}
+
+/* The kernel refuses some of these to a process of more than one thread. */
+OTP_EXPORT int unshare(int flags)
+{
+    otp_real_init();
+    otp_engine_step_aside();
+    return otp_real.unshare(flags);
+}
+
+OTP_EXPORT int setns(int fd, int kind)
+{
+    otp_real_init();
+    otp_engine_step_aside();
+    return otp_real.setns(fd, kind);
 }
 
 OTP_EXPORT int execve(const char *path, char *const argv[], char *const envp[])

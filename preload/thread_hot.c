@@ -12,6 +12,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/spawn.h"
 #include "core/capture/thread.h"
+#include "core/engine/engine.h"
 
 OTP_EXPORT int thrd_create(unsigned long *out, int (*start)(void *), void *arg);
 
@@ -79,6 +80,9 @@ OTP_EXPORT int prctl(int option, ...)
     }
     va_end(args);
     otp_real_init();
+    if (option == PR_SET_SECCOMP) {
+        otp_engine_stand_down();
+    }
     int r = otp_real.prctl(option, arg[0], arg[1], arg[2], arg[3]);
     if (option == PR_SET_NAME && r == 0) {
         otp_spawn_named(true, (const char *)arg[0]);

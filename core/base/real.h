@@ -42,6 +42,13 @@ struct otp_real {
     void (*exit_now)(int status);  /* _exit */
     void (*exit_std)(int status);  /* _Exit */
     void (*abort)(void);
+    void (*assert_fail)(const char *assertion, const char *file, unsigned line,
+                        const char *function);
+    int (*daemon)(int keep_folder, int keep_files);
+    int (*chroot)(const char *path);
+    int (*unshare)(int flags);
+    int (*setns)(int fd, int kind);
+    long (*syscall)(long number, ...);
     int (*execve)(const char *path, char *const argv[], char *const envp[]);
     int (*execv)(const char *path, char *const argv[]);
     int (*execvp)(const char *file, char *const argv[]);

@@ -49,10 +49,11 @@ static uint64_t draw_gap(struct otp_thread *t)
  */
 static struct otp_thread *begin(size_t size, const struct otp_regs *regs)
 {
-    if (otp_load_relaxed(&otp_capture_on) == 0) {
+    uint32_t state = otp_load_relaxed(&otp_capture_state);
+    if (state == OTP_CAPTURE_NOT_YET) {
         return NULL; /* the countdown stays 0, so that each call asks again */
     }
-    if (!otp_settings.is_heap_on) {
+    if (state == OTP_CAPTURE_ENDED || !otp_settings.is_heap_on) {
         otp_tls.countdown = NEVER;
         return NULL;
     }

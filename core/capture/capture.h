@@ -30,8 +30,17 @@ struct otp_capture_settings {
 
 extern struct otp_capture_settings otp_settings;
 
-/* 1 while samples are taken. */
-extern uint32_t otp_capture_on;
+enum { OTP_CAPTURE_NOT_YET = 0, OTP_CAPTURE_ON = 1, OTP_CAPTURE_ENDED = 2 };
+
+/* Whether samples are taken; one of the above. */
+extern uint32_t otp_capture_state;
+
+/* True while samples are taken. Context: hot. */
+OTP_INLINE bool otp_capture_is_on(void)
+{
+    return __atomic_load_n(&otp_capture_state, __ATOMIC_RELAXED) == OTP_CAPTURE_ON;
+}
+
 /* 1 while a worker waits on or will look at otp_wake_word; 0: need_worker must be called. */
 extern uint32_t otp_worker_alive;
 /* Futex of the worker: changed and woken when there is something to do. */

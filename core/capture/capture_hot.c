@@ -7,7 +7,7 @@
 #include "core/base/sys.h"
 
 struct otp_capture_settings otp_settings;
-uint32_t otp_capture_on;
+uint32_t otp_capture_state;
 uint32_t otp_worker_alive;
 uint32_t otp_wake_word;
 uint32_t otp_unload_epoch;

@@ -25,7 +25,7 @@ void otp_spawn_init(void)
 /* A record is useful when its thread would be sampled in one way or the other. */
 static struct otp_thread *prepare(void *(*start)(void *), void *arg, size_t stack_bytes)
 {
-    if (otp_load_relaxed(&otp_capture_on) == 0) {
+    if (!otp_capture_is_on()) {
         return NULL;
     }
     struct otp_thread *t = otp_thread_claim();

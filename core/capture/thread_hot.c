@@ -172,7 +172,7 @@ void otp_thread_begin(struct otp_thread *t)
 {
     otp_thread_attach(t, t->start_stack_bytes);
     otp_thread_set_name(t, t->start_name);
-    if (otp_settings.is_cpu_on && otp_load_relaxed(&otp_capture_on) != 0) {
+    if (otp_settings.is_cpu_on && otp_capture_is_on()) {
         (void)otp_timer_start(t);
     }
 }
@@ -194,7 +194,7 @@ void otp_thread_set_name(struct otp_thread *t, const char *name)
 void otp_thread_end(void)
 {
     struct otp_thread *t = otp_tls.thread;
-    if (t == NULL || t->tid != otp_sys_gettid()) {
+    if (t == NULL || !otp_capture_is_on() || t->tid != otp_sys_gettid()) {
         return; /* a child of vfork or clone runs on the thread's memory but is not the thread */
     }
     otp_timer_stop(t);

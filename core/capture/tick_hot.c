@@ -60,7 +60,7 @@ static void sample(void *arg)
 void otp_tick(int signo, siginfo_t *info, void *context)
 {
     (void)signo;
-    if (info->si_code != SI_TIMER || otp_load_relaxed(&otp_capture_on) == 0) {
+    if (info->si_code != SI_TIMER || !otp_capture_is_on()) {
         return;
     }
     struct otp_thread *t = otp_timer_thread((uint64_t)(uintptr_t)info->si_value.sival_ptr);

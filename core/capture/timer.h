@@ -16,6 +16,8 @@
 bool otp_timer_start(struct otp_thread *t);
 /* Deletes the timer, if any. Context: hot. */
 void otp_timer_stop(struct otp_thread *t);
+/* Deletes the timers of all threads. Context: init. */
+void otp_timer_stop_all(void);
 /* The record that a timer's signal value names; NULL when it names none. Context: hot. */
 struct otp_thread *otp_timer_thread(uint64_t cookie);
 

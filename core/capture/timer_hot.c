@@ -72,3 +72,11 @@ void otp_timer_stop(struct otp_thread *t)
         (void)OTP_SYS1(SYS_timer_delete, t->timer_id);
     }
 }
+
+void otp_timer_stop_all(void)
+{
+    struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        otp_timer_stop(t);
+    }
+}

@@ -78,7 +78,8 @@ static bool packed_varints(struct otp_decoder *d, const struct otp_field *f, str
     if (f->len == 0) {
         return true;
     }
-    if (!otp_vec_reserve(v, otp_wire_count_varints(f->data, f->len))) {
+    /* One more than needed: there is an array then, even if no number ends in it. */
+    if (!otp_vec_reserve(v, otp_wire_count_varints(f->data, f->len) + 1)) {
         return otp_decoder_no_room(d, f);
     }
     otp_wire_init(&w, f->data, f->len, &d->fault);

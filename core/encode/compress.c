@@ -13,9 +13,7 @@
 #define GZIP_STEP ((size_t)32 << 10)
 #define LEVEL_MIN 1
 #define LEVEL_MAX 9
-/* Tables and window that keep every level's workspace under 4 MiB. */
-#define ZSTD_TABLE_LOG 17U
-#define ZSTD_WINDOW_LOG 20U
+#define ZSTD_TABLE_LOG 17U /* tables that keep every level's workspace under 4 MiB */
 
 static int clamp_level(int level)
 {
@@ -93,7 +91,6 @@ static void *zstd_alloc(void *heap, size_t size)
 static bool set_up(ZSTD_CCtx *c, size_t len, int level)
 {
     ZSTD_compressionParameters p = ZSTD_getCParams(level, len, 0);
-    p.windowLog = p.windowLog > ZSTD_WINDOW_LOG ? ZSTD_WINDOW_LOG : p.windowLog;
     p.hashLog = p.hashLog > ZSTD_TABLE_LOG ? ZSTD_TABLE_LOG : p.hashLog;
     p.chainLog = p.chainLog > ZSTD_TABLE_LOG ? ZSTD_TABLE_LOG : p.chainLog;
     const struct {

@@ -85,13 +85,10 @@ static bool make_room(struct otp_tee *t, size_t count)
            otp_buf_reserve(&t->work, count * sizeof(uint32_t)) != NULL;
 }
 
-/* The tee's id for what the visitors gave; those that failed give 0. */
-static enum otp_status give_id(struct otp_tee *t, enum kind kind, uint32_t ids[OTP_TEE_MAX],
+/* The tee's id for what the visitors gave; what a failed one gave is never used. */
+static enum otp_status give_id(struct otp_tee *t, enum kind kind, const uint32_t ids[OTP_TEE_MAX],
                                uint32_t *out_id)
 {
-    for (size_t i = 0; i < t->count; i++) {
-        ids[i] = t->behind_status[i] == OTP_OK ? ids[i] : 0;
-    }
     enum otp_status status = otp_pool_intern(&t->ids[kind], ids, NULL, 0, out_id);
     if (status != OTP_OK) {
         return fail(t, status);

@@ -125,7 +125,7 @@ static void set_baseline(struct otp_account *a, void *arg)
 static void after_fork_in_child(void)
 {
     after_fork_in_parent();
-    if (otp_load_relaxed(&otp_capture_on) == 0) {
+    if (!otp_capture_is_on()) {
         return;
     }
     otp_engine.pid = otp_sys_getpid();
@@ -138,7 +138,7 @@ static void after_fork_in_child(void)
     otp_worker_forget();
     otp_thread_forget_others();
     if (!otp_engine.conf.follow_fork) {
-        otp_store_relaxed(&otp_capture_on, 0);
+        otp_store_relaxed(&otp_capture_state, OTP_CAPTURE_ENDED);
         return;
     }
     otp_ledger_each(set_baseline, NULL);
@@ -181,7 +181,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
         (void)otp_real.at_quick_exit(at_quick_exit_stop, __dso_handle);
     }
     otp_alloc_init();
-    otp_store_release(&otp_capture_on, 1);
+    otp_store_release(&otp_capture_state, OTP_CAPTURE_ON);
     start_timer();
 }
 
@@ -193,7 +193,9 @@ static bool is_ours(void)
 /* Asks the worker and waits until it has answered, or the time is up, or there is no worker. */
 static void request(uint32_t what)
 {
-    otp_worker_ensure();
+    if (what != OTP_REQUEST_PAUSE) {
+        otp_worker_ensure();
+    }
     (void)__atomic_fetch_or(&otp_engine.request, what, __ATOMIC_ACQ_REL);
     uint32_t ticket = otp_add_acq_rel(&otp_engine.requested, 1) + 1; /* pairs: ENGINE-REQUEST */
     otp_capture_wake();
@@ -211,14 +213,46 @@ static void request(uint32_t what)
 
 void otp_engine_stop(void)
 {
-    if (otp_exchange_acq_rel(&otp_capture_on, 0) != 0 && is_ours()) {
-        request(OTP_REQUEST_STOP);
+    uint32_t on = OTP_CAPTURE_ON;
+    /* First the state: after standing down not even getpid may be called. */
+    if (!otp_capture_is_on() || otp_engine.pid != otp_sys_getpid() ||
+        !otp_cas_acq_rel(&otp_capture_state, &on, OTP_CAPTURE_ENDED) || !is_ours()) {
+        return;
+    }
+    request(OTP_REQUEST_STOP);
+    if (otp_worker_has_failed()) {
+        otp_worker_flush_here();
+    }
+}
+
+void otp_engine_stand_down(void)
+{
+    if (otp_capture_is_on() && otp_engine.pid == otp_sys_getpid()) {
+        otp_engine_stop();
+        otp_timer_stop_all();
+        otp_signals_stop();
+    }
+}
+
+void otp_engine_step_aside(void)
+{
+    if (otp_capture_is_on() && otp_load_relaxed(&otp_worker_alive) != 0 &&
+        otp_engine.pid == otp_sys_getpid()) {
+        request(OTP_REQUEST_PAUSE);
+        otp_worker_join();
+    }
+}
+
+void otp_engine_settle(void)
+{
+    if (otp_capture_is_on() && otp_engine.pid == otp_sys_getpid()) {
+        otp_worker_settle();
     }
 }
 
 void otp_engine_flush(void)
 {
-    if (otp_load_relaxed(&otp_capture_on) != 0 && is_ours()) {
+    if (otp_capture_is_on() && is_ours()) {
         request(OTP_REQUEST_FLUSH);
     }
 }

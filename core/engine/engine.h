@@ -15,5 +15,14 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp);
 void otp_engine_stop(void);
 /* Writes what there is and goes on: before exec, which may fail. Waits like stop. Context: init. */
 void otp_engine_flush(void);
+/*
+ * Ends profiling for good, with a last flush, before the host forbids itself system calls: from then on nothing of
+ * ours makes any. Context: init.
+ */
+void otp_engine_stand_down(void);
+/* Ends the worker thread until there is something to do again: the host must be alone. Context: init. */
+void otp_engine_step_aside(void);
+/* Sees to it that the worker has its own root folder before the host changes the process's. */
+void otp_engine_settle(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include "core/export/template.h"
 
 /* What a waiting host thread asks of the worker. */
-enum otp_request { OTP_REQUEST_FLUSH = 1, OTP_REQUEST_STOP = 2 };
+enum otp_request { OTP_REQUEST_FLUSH = 1, OTP_REQUEST_STOP = 2, OTP_REQUEST_PAUSE = 4 };
 
 struct otp_engine {
     struct otp_conf conf;
@@ -36,6 +36,12 @@ void otp_engine_log(enum otp_log_level level, const char *text, size_t len);
 void otp_worker_ensure(void);
 /* True when there is no worker and will be none. Context: any. */
 bool otp_worker_has_failed(void);
+/* Waits until the worker is gone, after it was asked to stop or pause; not for ever. Context: init. */
+void otp_worker_join(void);
+/* Starts the worker and waits until descriptors and folders are its own. Context: init. */
+void otp_worker_settle(void);
+/* Does a last flush in the calling thread, on the worker's stack: when there is no worker. Context: init. */
+void otp_worker_flush_here(void);
 /* Forgets the worker of the parent. Context: init, in a fork child. */
 void otp_worker_forget(void);
 /* True when the calling thread is the worker. Context: any. */

@@ -32,6 +32,7 @@
 #define TLS_ABOVE ((size_t)4096)     /* the control block */
 #define TICK_NS UINT64_C(1000000000)
 #define SIGNAL_SET_BYTES 8
+#define WAIT_PIECES 100 /* of 5 ms */
 #define FLUSH_LIMIT_NS UINT64_C(5000000000) /* for the sinks, in a flush that nobody waits for */
 
 enum { WORKER_NONE = 0, WORKER_STARTING = 1, WORKER_RUNNING = 2, WORKER_FAILED = 3 };
@@ -39,6 +40,9 @@ enum { WORKER_NONE = 0, WORKER_STARTING = 1, WORKER_RUNNING = 2, WORKER_FAILED =
 static uint32_t worker_state;
 static int worker_tid; /* written by the kernel: 0 when the thread is gone */
 static void *worker_memory;
+static bool is_open;         /* the pipeline; the worker's own */
+static uint32_t is_settled;  /* descriptors and folders are its own; futex */
+static uint64_t next_flush;  /* monotonic ns; 0: not known yet */
 
 /* What the thread library's control block must hold for compiled code: itself, and the stack guard. */
 struct control_block {
@@ -73,6 +77,13 @@ static void own_descriptors(void)
     (void)OTP_SYS1(SYS_unshare, CLONE_FS);
 }
 
+/* A worker that follows another finds the pipeline as that left it. */
+static bool open_once(void)
+{
+    is_open = is_open || otp_pipeline_open();
+    return is_open;
+}
+
 static void sleep_until(uint32_t seen, uint64_t until_ns)
 {
     uint64_t now = otp_sys_monotonic_ns();
@@ -83,7 +94,7 @@ static void sleep_until(uint32_t seen, uint64_t until_ns)
     (void)OTP_SYS4(SYS_futex, &otp_wake_word, FUTEX_WAIT_PRIVATE, seen, &ts);
 }
 
-/* Answers what host threads wait for; true when that was the end. */
+/* Answers what host threads wait for; true when the worker shall end. */
 static bool answer(void)
 {
     uint32_t requested = otp_load_acquire(&otp_engine.requested); /* pairs: ENGINE-REQUEST */
@@ -91,10 +102,17 @@ static bool answer(void)
         return false;
     }
     uint32_t what = otp_exchange_acq_rel(&otp_engine.request, 0);
-    bool is_last = (what & OTP_REQUEST_STOP) != 0;
-    uint64_t deadline = otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns;
-    otp_pipeline_drain();
-    otp_pipeline_flush(deadline, true);
+    bool is_last = (what & (OTP_REQUEST_STOP | OTP_REQUEST_PAUSE)) != 0;
+    if ((what & (OTP_REQUEST_STOP | OTP_REQUEST_FLUSH)) != 0) {
+        uint64_t deadline = otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns;
+        otp_pipeline_drain();
+        otp_pipeline_flush(deadline, true);
+    }
+    if ((what & OTP_REQUEST_PAUSE) != 0) {
+        /* From now on a sample starts another worker, which begins once this one is gone. */
+        otp_store_release(&worker_state, WORKER_NONE);
+        otp_store_release(&otp_worker_alive, 0);
+    }
     otp_store_release(&otp_engine.done, requested); /* pairs: ENGINE-DONE */
     (void)OTP_SYS3(SYS_futex, &otp_engine.done, FUTEX_WAKE_PRIVATE, INT32_MAX);
     return is_last;
@@ -105,12 +123,16 @@ static void work(void *arg)
     (void)arg;
     own_descriptors();
     (void)OTP_SYS2(SYS_prctl, PR_SET_NAME, "otelprof");
-    if (!otp_pipeline_open()) {
+    otp_store_release(&is_settled, 1);
+    (void)OTP_SYS3(SYS_futex, &is_settled, FUTEX_WAKE_PRIVATE, INT32_MAX);
+    if (!open_once()) {
         otp_store_release(&worker_state, WORKER_FAILED);
         return;
     }
     uint64_t interval = otp_engine.conf.interval_ns;
-    uint64_t next_flush = otp_sys_monotonic_ns() + interval;
+    if (next_flush == 0) {
+        next_flush = otp_sys_monotonic_ns() + interval;
+    }
     uint64_t next_scan = 0;
     for (;;) {
         uint32_t seen = otp_load_acquire(&otp_wake_word);
@@ -144,9 +166,10 @@ static void *memory_of_worker(void)
 static bool launch(void)
 {
     char *memory = memory_of_worker();
-    if (memory == NULL) {
-        return false;
+    if (memory == NULL || otp_load_acquire(&worker_tid) != 0) {
+        return false; /* the one before, told to pause, still uses the stack */
     }
+    otp_store_relaxed(&is_settled, 0);
     struct control_block *tcb = (void *)(memory + STACK_BYTES + TLS_BELOW);
     tcb->self = tcb;
     tcb->thread = tcb;
@@ -168,13 +191,62 @@ void otp_worker_ensure(void)
         !otp_cas_acq_rel(&worker_state, &expected, WORKER_STARTING)) {
         return;
     }
+    if (otp_load_acquire(&worker_tid) != 0) {
+        otp_store_release(&worker_state, WORKER_NONE); /* told to pause and not gone yet: next time */
+        return;
+    }
     bool is_started = launch();
     otp_store_release(&worker_state, is_started ? WORKER_RUNNING : WORKER_FAILED);
     otp_store_release(&otp_worker_alive, 1); /* also when it failed: nobody shall try again */
 }
 
+/* Waits in short pieces until *word is not value; at most WAIT_PIECES of them. */
+static void wait_while(void *word, uint32_t value)
+{
+    struct timespec ts = {.tv_sec = 0, .tv_nsec = 5000000};
+    for (int i = 0; i < WAIT_PIECES && otp_load_acquire((uint32_t *)word) == value; i++) {
+        (void)OTP_SYS4(SYS_futex, word, FUTEX_WAIT, value, &ts);
+    }
+}
+
+void otp_worker_join(void)
+{
+    /* The kernel clears the word and wakes who waits for it when the thread is gone. */
+    uint32_t tid = (uint32_t)otp_load_acquire(&worker_tid);
+    if (tid != 0) {
+        wait_while(&worker_tid, tid);
+    }
+}
+
+void otp_worker_settle(void)
+{
+    otp_worker_ensure();
+    if (otp_load_acquire(&worker_state) == WORKER_RUNNING) {
+        wait_while(&is_settled, 0);
+    }
+}
+
+static void flush_here(void *arg)
+{
+    (void)arg;
+    if (open_once()) {
+        otp_pipeline_drain();
+        otp_pipeline_flush(otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns, true);
+    }
+}
+
+void otp_worker_flush_here(void)
+{
+    char *memory = memory_of_worker();
+    if (memory != NULL && otp_load_acquire(&worker_tid) == 0) {
+        otp_arch_call_on(memory + STACK_BYTES - 64, flush_here, NULL);
+    }
+}
+
 void otp_worker_forget(void)
 {
+    is_open = false;
+    next_flush = 0;
     worker_tid = 0;
     otp_store_release(&worker_state, WORKER_NONE);
     otp_store_release(&otp_worker_alive, 0);

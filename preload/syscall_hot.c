@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * syscall(2), only to see a program forbid itself system calls (seccomp has no other name in libc). It must not leave a
+ * frame on the stack: some of its calls return twice. So it is a jump, written by hand.
+ */
+#include <stddef.h>
+#include <sys/syscall.h>
+
+#include "core/base/annot.h"
+#include "core/base/real.h"
+#include "core/engine/engine.h"
+
+/* Where it jumps to; NULL until the first call. */
+long (*otp_syscall_target)(long number, ...);
+
+void otp_syscall_look(long number);
+
+/* For the first call, and for seccomp. */
+void otp_syscall_look(long number)
+{
+    otp_real_init();
+    otp_syscall_target = otp_real.syscall;
+    if (number == SYS_seccomp) {
+        otp_engine_stand_down();
+    }
+}
+
+_Static_assert(SYS_seccomp == 317, "the number in the assembly below");
+
+__asm__(".text\n"
+        ".globl syscall\n"
+        ".type syscall, @function\n"
+        "syscall:\n"
+        "    .cfi_startproc\n"
+        "    mov otp_syscall_target(%rip), %r11\n"
+        "    cmp $317, %rdi\n"
+        "    je 1f\n"
+        "    test %r11, %r11\n"
+        "    jz 1f\n"
+        "    jmp *%r11\n"
+        "1:\n"
+        "    push %rdi\n"
+        "    push %rsi\n"
+        "    push %rdx\n"
+        "    push %rcx\n"
+        "    push %r8\n"
+        "    push %r9\n"
+        "    sub $8, %rsp\n"
+        "    .cfi_adjust_cfa_offset 56\n"
+        "    call otp_syscall_look\n"
+        "    add $8, %rsp\n"
+        "    pop %r9\n"
+        "    pop %r8\n"
+        "    pop %rcx\n"
+        "    pop %rdx\n"
+        "    pop %rsi\n"
+        "    pop %rdi\n"
+        "    .cfi_adjust_cfa_offset -56\n"
+        "    jmp *otp_syscall_target(%rip)\n"
+        "    .cfi_endproc\n"
+        "    .size syscall, . - syscall\n");
