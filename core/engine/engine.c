@@ -229,6 +229,7 @@ void otp_engine_stand_down(void)
 {
     if (otp_capture_is_on() && otp_engine.pid == otp_sys_getpid()) {
         otp_engine_stop();
+        otp_worker_join(); /* its own exit is a system call, too */
         otp_timer_stop_all();
         otp_signals_stop();
     }
