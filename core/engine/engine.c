@@ -170,7 +170,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     apply_settings(conf);
     if (!otp_scratch_init() || !otp_signals_start(conf->cpu, otp_engine_stop)) {
         static const char text[] = "not enough memory or signals to start; the program runs on";
-        otp_engine_log(OTP_LOG_ERROR, text, sizeof(text) - 1);
+        otp_engine_log(OTP_LOG_WARN, text, sizeof(text) - 1);
         return;
     }
     otp_unwind_init();

@@ -15,6 +15,7 @@
 #include "core/capture/scan.h"
 #include "core/capture/thread.h"
 #include "core/encode/otlp.h"
+#include "core/engine/creds.h"
 #include "core/engine/outputs.h"
 #include "core/engine/state.h"
 #include "core/engine/teller.h"
@@ -169,6 +170,7 @@ static void flush_visit(struct otp_tell *tell, struct otp_buf *out)
 
 void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
 {
+    otp_creds_follow();
     uint64_t now = otp_sys_realtime_ns();
     now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
     if (builder == NULL && !open_builder()) {
