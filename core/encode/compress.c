@@ -97,9 +97,9 @@ static bool set_up(ZSTD_CCtx *c, size_t len, int level)
         ZSTD_cParameter name;
         int value;
     } parameters[] = {
-        {ZSTD_c_compressionLevel, level}, {ZSTD_c_windowLog, (int)p.windowLog},
-        {ZSTD_c_hashLog, (int)p.hashLog}, {ZSTD_c_chainLog, (int)p.chainLog},
-        {ZSTD_c_checksumFlag, 1},         {ZSTD_c_contentSizeFlag, 1},
+        {ZSTD_c_compressionLevel, level},   {ZSTD_c_hashLog, (int)p.hashLog},
+        {ZSTD_c_chainLog, (int)p.chainLog}, {ZSTD_c_checksumFlag, 1},
+        {ZSTD_c_contentSizeFlag, 1},
     };
     for (size_t i = 0; i < OTP_ARRAY_LEN(parameters); i++) {
         if (ZSTD_isError(ZSTD_CCtx_setParameter(c, parameters[i].name, parameters[i].value))) {

@@ -6,7 +6,7 @@
 #include "proto/otlp_profiles.pb-c.h"
 
 #include "core/encode/value.h"
-#include "core/encode/wire.h"
+#include "core/encode/pack.h"
 
 #define PB(name) Opentelemetry__Proto__Profiles__V1development__##name
 #define PB_INIT(NAME) OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__##NAME##__INIT
@@ -80,7 +80,7 @@ static void write_value(const struct writer *w, const struct otp_dict_attr *head
                         struct otp_pool_tail tail)
 {
     if (tail.len > 0) {
-        otp_wire_bytes(w->out, ATTR_VALUE, tail.data, tail.len);
+        otp_pack_bytes(w->out, ATTR_VALUE, tail.data, tail.len);
         return;
     }
     const struct otp_value_limits limits = {.heap = w->dict->heap,
@@ -89,9 +89,9 @@ static void write_value(const struct writer *w, const struct otp_dict_attr *head
                               .string = otp_dict_text(w->dict, head->text),
                               .number = (int64_t)head->bits};
     memcpy(&scalar.real, &head->bits, sizeof(scalar.real));
-    size_t mark = otp_wire_open(w->out, ATTR_VALUE);
+    size_t mark = otp_pack_open(w->out, ATTR_VALUE);
     (void)otp_value_encode(&limits, &scalar, w->out); /* fails only as the buffer does */
-    otp_wire_close(w->out, mark);
+    otp_pack_close(w->out, mark);
 }
 
 /* Resource and scope carry their attributes in place, with plain keys: not all receivers of today
@@ -102,10 +102,10 @@ static void write_plain_attrs(const struct writer *w, uint32_t field, const uint
     for (size_t i = 0; i < count; i++) {
         const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, attrs[i]);
         struct otp_text key = otp_dict_text(w->dict, head->key);
-        size_t mark = otp_wire_open(w->out, field);
-        otp_wire_bytes(w->out, KEY_VALUE_KEY, key.data, key.len);
+        size_t mark = otp_pack_open(w->out, field);
+        otp_pack_bytes(w->out, KEY_VALUE_KEY, key.data, key.len);
         write_value(w, head, otp_pool_tail(&w->dict->attrs, attrs[i]));
-        otp_wire_close(w->out, mark);
+        otp_pack_close(w->out, mark);
     }
 }
 
@@ -113,7 +113,7 @@ static void write_text(const struct writer *w, uint32_t field, uint32_t string)
 {
     if (string != 0) {
         struct otp_text t = otp_dict_text(w->dict, string);
-        otp_wire_bytes(w->out, field, t.data, t.len);
+        otp_pack_bytes(w->out, field, t.data, t.len);
     }
 }
 
@@ -129,7 +129,7 @@ static void write_mapping(const struct writer *w, uint32_t id)
     m.filename_strindex = number(w, OTP_PLAN_STRINGS, head->filename);
     m.n_attribute_indices = put_list(w, head->attrs);
     m.attribute_indices = w->numbers;
-    otp_wire_message(w->out, TABLE_MAPPING, &m.base);
+    otp_pack_message(w->out, TABLE_MAPPING, &m.base);
 }
 
 static void write_location(const struct writer *w, uint32_t id)
@@ -151,7 +151,7 @@ static void write_location(const struct writer *w, uint32_t id)
     }
     l.n_attribute_indices = put_list(w, head->attrs);
     l.attribute_indices = w->numbers;
-    otp_wire_message(w->out, TABLE_LOCATION, &l.base);
+    otp_pack_message(w->out, TABLE_LOCATION, &l.base);
 }
 
 static void write_function(const struct writer *w, uint32_t id)
@@ -162,7 +162,7 @@ static void write_function(const struct writer *w, uint32_t id)
     f.system_name_strindex = number(w, OTP_PLAN_STRINGS, head->system_name);
     f.filename_strindex = number(w, OTP_PLAN_STRINGS, head->filename);
     f.start_line = head->start_line;
-    otp_wire_message(w->out, TABLE_FUNCTION, &f.base);
+    otp_pack_message(w->out, TABLE_FUNCTION, &f.base);
 }
 
 static void write_link(const struct writer *w, uint32_t id)
@@ -176,22 +176,22 @@ static void write_link(const struct writer *w, uint32_t id)
         l.span_id.data = head.span_id;
         l.span_id.len = sizeof(head.span_id);
     }
-    otp_wire_message(w->out, TABLE_LINK, &l.base);
+    otp_pack_message(w->out, TABLE_LINK, &l.base);
 }
 
 static void write_attribute(const struct writer *w, uint32_t id)
 {
-    size_t mark = otp_wire_open(w->out, TABLE_ATTRIBUTE);
+    size_t mark = otp_pack_open(w->out, TABLE_ATTRIBUTE);
     if (id != 0) {
         const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
-        otp_wire_uint(w->out, ATTR_KEY, otp_plan_number(w->plan, OTP_PLAN_STRINGS, head->key));
+        otp_pack_uint(w->out, ATTR_KEY, otp_plan_number(w->plan, OTP_PLAN_STRINGS, head->key));
         write_value(w, head, otp_pool_tail(&w->dict->attrs, id));
         if (head->unit != 0) {
-            otp_wire_uint(w->out, ATTR_UNIT,
+            otp_pack_uint(w->out, ATTR_UNIT,
                           otp_plan_number(w->plan, OTP_PLAN_STRINGS, head->unit));
         }
     }
-    otp_wire_close(w->out, mark);
+    otp_pack_close(w->out, mark);
 }
 
 static void write_stack(const struct writer *w, uint32_t id)
@@ -199,7 +199,7 @@ static void write_stack(const struct writer *w, uint32_t id)
     PB(Stack) s = PB_INIT(STACK);
     s.n_location_indices = put_numbers(w, OTP_PLAN_LOCATIONS, otp_pool_tail(&w->dict->stacks, id));
     s.location_indices = w->numbers;
-    otp_wire_message(w->out, TABLE_STACK, &s.base);
+    otp_pack_message(w->out, TABLE_STACK, &s.base);
 }
 
 /* Entry 0 and all entries that have a number. */
@@ -217,18 +217,18 @@ static void write_table(const struct writer *w, enum otp_plan_table table, uint3
 static void write_dictionary(const struct writer *w)
 {
     const struct otp_dict *d = w->dict;
-    size_t mark = otp_wire_open(w->out, DATA_DICTIONARY);
+    size_t mark = otp_pack_open(w->out, DATA_DICTIONARY);
     write_table(w, OTP_PLAN_MAPPINGS, d->mappings.count, write_mapping);
     write_table(w, OTP_PLAN_LOCATIONS, d->locations.count, write_location);
     write_table(w, OTP_PLAN_FUNCTIONS, d->functions.count, write_function);
     write_table(w, OTP_PLAN_LINKS, d->links.count, write_link);
     for (uint32_t i = 0; i < w->plan->count[OTP_PLAN_STRINGS]; i++) {
         struct otp_text t = otp_dict_text(d, w->plan->strings[i]);
-        otp_wire_bytes(w->out, TABLE_STRING, t.data, t.len);
+        otp_pack_bytes(w->out, TABLE_STRING, t.data, t.len);
     }
     write_table(w, OTP_PLAN_ATTRS, d->attrs.count, write_attribute);
     write_table(w, OTP_PLAN_STACKS, d->stacks.count, write_stack);
-    otp_wire_close(w->out, mark);
+    otp_pack_close(w->out, mark);
 }
 
 /* ---- profiles ---- */
@@ -274,7 +274,7 @@ static void write_sample(const struct writer *w, const struct otp_plan_profile *
     s.n_attribute_indices = put_list(w, who->list);
     s.attribute_indices = w->numbers;
     s.link_index = number(w, OTP_PLAN_LINKS, who->link);
-    otp_wire_message(w->out, PROFILE_SAMPLES, &s.base);
+    otp_pack_message(w->out, PROFILE_SAMPLES, &s.base);
 }
 
 static void fill_type(const struct writer *w, const struct otp_group_type *t, PB(ValueType) * out)
@@ -313,50 +313,50 @@ static void write_profile_rest(const struct writer *w, const struct otp_plan_pro
     }
     rest.n_attribute_indices = put_list(w, g->attrs);
     rest.attribute_indices = w->numbers;
-    otp_wire_fields(w->out, &rest.base);
+    otp_pack_fields(w->out, &rest.base);
 }
 
 static void write_profile(const struct writer *w, const struct otp_plan_profile *p)
 {
     PB(ValueType) sample_type = PB_INIT(VALUE_TYPE);
-    size_t mark = otp_wire_open(w->out, SCOPE_PROFILES_PROFILES);
+    size_t mark = otp_pack_open(w->out, SCOPE_PROFILES_PROFILES);
     fill_type(w, &p->group->types[p->type], &sample_type);
-    otp_wire_message(w->out, PROFILE_SAMPLE_TYPE, &sample_type.base);
+    otp_pack_message(w->out, PROFILE_SAMPLE_TYPE, &sample_type.base);
     for (uint32_t slot = 0; slot < p->group->slots.count; slot++) {
         if ((otp_group_slot(p->group, slot)->timed != 0) == p->timed) {
             write_sample(w, p, slot);
         }
     }
     write_profile_rest(w, p);
-    otp_wire_close(w->out, mark);
+    otp_pack_close(w->out, mark);
 }
 
 static void write_scope_profiles(const struct writer *w)
 {
     const struct otp_otlp_frame *f = w->frame;
-    size_t mark = otp_wire_open(w->out, RESOURCE_PROFILES_SCOPE_PROFILES);
-    size_t scope = otp_wire_open(w->out, SCOPE_PROFILES_SCOPE);
+    size_t mark = otp_pack_open(w->out, RESOURCE_PROFILES_SCOPE_PROFILES);
+    size_t scope = otp_pack_open(w->out, SCOPE_PROFILES_SCOPE);
     write_text(w, SCOPE_NAME, f->scope_name);
     write_text(w, SCOPE_VERSION, f->scope_version);
     write_plain_attrs(w, SCOPE_ATTRIBUTES, f->scope_attrs, f->scope_attr_count);
-    otp_wire_close(w->out, scope);
+    otp_pack_close(w->out, scope);
     for (size_t i = 0; i < w->plan->profile_count; i++) {
         write_profile(w, &w->plan->profiles[i]);
     }
     write_text(w, SCHEMA_URL, f->scope_schema_url);
-    otp_wire_close(w->out, mark);
+    otp_pack_close(w->out, mark);
 }
 
 static void write_resource_profiles(const struct writer *w)
 {
     const struct otp_otlp_frame *f = w->frame;
-    size_t mark = otp_wire_open(w->out, DATA_RESOURCE_PROFILES);
-    size_t resource = otp_wire_open(w->out, RESOURCE_PROFILES_RESOURCE);
+    size_t mark = otp_pack_open(w->out, DATA_RESOURCE_PROFILES);
+    size_t resource = otp_pack_open(w->out, RESOURCE_PROFILES_RESOURCE);
     write_plain_attrs(w, RESOURCE_ATTRIBUTES, f->resource_attrs, f->resource_attr_count);
-    otp_wire_close(w->out, resource);
+    otp_pack_close(w->out, resource);
     write_scope_profiles(w);
     write_text(w, SCHEMA_URL, f->resource_schema_url);
-    otp_wire_close(w->out, mark);
+    otp_pack_close(w->out, mark);
 }
 
 /* ---- working space ---- */

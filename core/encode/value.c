@@ -5,7 +5,7 @@
 
 #include "core/base/sort.h"
 #include "core/encode/clean.h"
-#include "core/encode/wire.h"
+#include "core/encode/pack.h"
 
 /* Fields of AnyValue, of ArrayValue and KeyValueList (both alike), and of KeyValue. */
 enum {
@@ -32,22 +32,22 @@ static enum otp_status encode(const struct otp_value_limits *limits, const struc
 static void put_text(const struct otp_value_limits *limits, uint32_t field, struct otp_text s,
                      struct otp_buf *out)
 {
-    size_t mark = otp_wire_open(out, field);
+    size_t mark = otp_pack_open(out, field);
     (void)otp_clean_text(out, s, limits->max_string); /* the buffer remembers a failure */
-    otp_wire_close(out, mark);
+    otp_pack_close(out, mark);
 }
 
 /* The depth is bounded by OTP_ATTR_MAX_DEPTH, so is this recursion. */
 static enum otp_status put_list(const struct otp_value_limits *limits, const struct otp_attr *a,
                                 unsigned depth, struct otp_buf *out)
 {
-    size_t mark = otp_wire_open(out, ANY_LIST);
+    size_t mark = otp_pack_open(out, ANY_LIST);
     for (size_t i = 0; i < a->item_count; i++) {
-        size_t value = otp_wire_open(out, LIST_VALUES);
+        size_t value = otp_pack_open(out, LIST_VALUES);
         OTP_TRY(encode(limits, &a->items[i], depth + 1, out));
-        otp_wire_close(out, value);
+        otp_pack_close(out, value);
     }
-    otp_wire_close(out, mark);
+    otp_pack_close(out, mark);
     return OTP_OK;
 }
 
@@ -94,14 +94,14 @@ static enum otp_status put_items(const struct otp_value_limits *limits, const st
         if (i + 1 < a->item_count && compare_text(items[i].key, items[i + 1].key) == 0) {
             continue; /* a later one of this key follows */
         }
-        size_t pair = otp_wire_open(out, LIST_VALUES);
+        size_t pair = otp_pack_open(out, LIST_VALUES);
         if (items[i].key.len > 0) {
-            otp_wire_bytes(out, KEY_VALUE_KEY, items[i].key.data, items[i].key.len);
+            otp_pack_bytes(out, KEY_VALUE_KEY, items[i].key.data, items[i].key.len);
         }
-        size_t value = otp_wire_open(out, KEY_VALUE_VALUE);
+        size_t value = otp_pack_open(out, KEY_VALUE_VALUE);
         OTP_TRY(encode(limits, &a->items[items[i].place], depth + 1, out));
-        otp_wire_close(out, value);
-        otp_wire_close(out, pair);
+        otp_pack_close(out, value);
+        otp_pack_close(out, pair);
     }
     return OTP_OK;
 }
@@ -118,9 +118,9 @@ static enum otp_status put_map(const struct otp_value_limits *limits, const stru
     }
     if (status == OTP_OK) {
         otp_sort(items, a->item_count, sizeof(items[0]), compare_items, NULL);
-        size_t mark = otp_wire_open(out, ANY_MAP);
+        size_t mark = otp_pack_open(out, ANY_MAP);
         status = put_items(limits, a, depth, items, out);
-        otp_wire_close(out, mark);
+        otp_pack_close(out, mark);
     }
     otp_heap_free(limits->heap, items);
     otp_buf_fini(&keys);
@@ -140,17 +140,17 @@ static enum otp_status encode(const struct otp_value_limits *limits, const struc
         put_text(limits, ANY_STRING, a->string, out);
         break;
     case OTP_ATTR_INT:
-        otp_wire_uint(out, ANY_INT, (uint64_t)a->number);
+        otp_pack_uint(out, ANY_INT, (uint64_t)a->number);
         break;
     case OTP_ATTR_BOOL:
-        otp_wire_uint(out, ANY_BOOL, a->number != 0);
+        otp_pack_uint(out, ANY_BOOL, a->number != 0);
         break;
     case OTP_ATTR_DOUBLE:
         memcpy(&bits, &a->real, sizeof(bits));
-        otp_wire_fixed64(out, ANY_DOUBLE, bits);
+        otp_pack_fixed64(out, ANY_DOUBLE, bits);
         break;
     case OTP_ATTR_BYTES:
-        otp_wire_bytes(out, ANY_BYTES, a->string.data, a->string.len);
+        otp_pack_bytes(out, ANY_BYTES, a->string.data, a->string.len);
         break;
     case OTP_ATTR_LIST:
         status = put_list(limits, a, depth, out);

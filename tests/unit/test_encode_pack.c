@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/encode/value.h"
-#include "core/encode/wire.h"
+#include "core/encode/pack.h"
 #include "tests/unit/encode_help.h"
 
 #define ANY_UNPACK opentelemetry__proto__common__v1__any_value__unpack
@@ -33,8 +33,8 @@ START_TEST(test_numbers)
         for (int step = -1; step <= 1; step++) {
             uint64_t v = ((uint64_t)1 << bit) + (uint64_t)step;
             otp_buf_clear(&out);
-            otp_wire_uint(&out, 3, v);
-            otp_wire_fixed64(&out, 4, v);
+            otp_pack_uint(&out, 3, v);
+            otp_pack_fixed64(&out, 4, v);
             ENC_COMMON(AnyValue) *a = ANY_UNPACK(NULL, out.len, out.data);
             ck_assert_ptr_nonnull(a); /* of a oneof the last one counts */
             uint64_t bits;
@@ -62,13 +62,13 @@ START_TEST(test_open_and_close)
             memset(text, 'x', len);
             text[len] = '\0';
             otp_buf_clear(&out);
-            size_t list = otp_wire_open(&out, 5);
-            size_t value = otp_wire_open(&out, 1);
-            size_t string = otp_wire_open(&out, 1);
+            size_t list = otp_pack_open(&out, 5);
+            size_t value = otp_pack_open(&out, 1);
+            size_t string = otp_pack_open(&out, 1);
             otp_buf_add(&out, text, len);
-            otp_wire_close(&out, string);
-            otp_wire_close(&out, value);
-            otp_wire_close(&out, list);
+            otp_pack_close(&out, string);
+            otp_pack_close(&out, value);
+            otp_pack_close(&out, list);
             ck_assert(otp_buf_ok(&out));
             ENC_COMMON(AnyValue) *a = ANY_UNPACK(NULL, out.len, out.data);
             ck_assert_ptr_nonnull(a);
@@ -86,11 +86,11 @@ START_TEST(test_full_buffer)
     for (size_t max = 0; max < 200; max++) {
         otp_buf_fini(&out);
         otp_buf_init(&out, &heap, max);
-        size_t mark = otp_wire_open(&out, 1);
+        size_t mark = otp_pack_open(&out, 1);
         for (unsigned i = 0; i < 20; i++) {
-            otp_wire_fixed64(&out, 2, i);
+            otp_pack_fixed64(&out, 2, i);
         }
-        otp_wire_close(&out, mark);
+        otp_pack_close(&out, mark);
         ck_assert_uint_le(out.len, max);
         ck_assert(otp_buf_ok(&out) == (out.len == 20 * 9 + 3));
     }
@@ -155,8 +155,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("encode_wire");
-    TCase *t = tcase_create("wire");
+    Suite *suite = suite_create("encode_pack");
+    TCase *t = tcase_create("pack");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, test_numbers);
