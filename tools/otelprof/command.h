@@ -43,6 +43,8 @@ struct otp_command {
 extern const struct otp_command otp_command_info;
 extern const struct otp_command otp_command_top;
 extern const struct otp_command otp_command_check;
+extern const struct otp_command otp_command_run;
+extern const struct otp_command otp_command_doctor;
 
 /* Prints `otelprof COMMAND: ` and a formatted line to stderr; OTP_EXIT_USAGE. */
 int otp_usage_error(const struct otp_command *command, const char *format, ...)

@@ -182,9 +182,13 @@ static void print_head(const struct otp_profiles *m)
         }
     }
     if (b->message_count > 1) {
-        (void)printf("  message %u of %u, %u bytes at offset %" PRIu64 "\n",
-                     (unsigned)m->number + 1, (unsigned)b->message_count, (unsigned)m->size,
-                     m->off);
+        (void)printf("  message %u of %u, %u bytes", (unsigned)m->number + 1,
+                     (unsigned)b->message_count, (unsigned)m->size);
+        if (m->was_packed) {
+            (void)printf(", packed by itself\n");
+        } else {
+            (void)printf(" at offset %" PRIu64 "\n", m->off);
+        }
     }
 }
 
