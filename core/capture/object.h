@@ -42,6 +42,10 @@ struct otp_object_range {
 
 /* Finds the object that holds pc and its number. False: no object does. Context: hot. */
 bool otp_object_find(uintptr_t pc, struct otp_object_range *out);
+/* The number of an object described by the caller. Context: init, worker. */
+uint32_t otp_object_number(const struct otp_object *o);
+/* Copies the GNU build id out of len bytes of ELF notes, if it is there. Context: hot. */
+void otp_object_read_build_id(struct otp_object *o, const void *notes, size_t len);
 /* The record of a number that was given out; NULL for OTP_OBJECT_NONE or a wrong one. Context: any. */
 const struct otp_object *otp_object_get(uint32_t number);
 

@@ -12,6 +12,7 @@
 #include "core/base/map.h"
 #include "core/base/real.h"
 #include "core/capture/capture.h"
+#include "core/capture/snapshot.h"
 
 #define CHUNK_OBJECTS 32U
 #define MAX_CHUNKS 512U
@@ -70,20 +71,20 @@ static struct entry *claim(uint32_t *out_number)
     return entry_of(number);
 }
 
-/* Copies the GNU build id out of the notes of a loaded object; all inside [start, end). */
-static void read_build_id(struct otp_object *o, uintptr_t notes, size_t len)
+void otp_object_read_build_id(struct otp_object *o, const void *notes, size_t len)
 {
+    const unsigned char *bytes = notes;
     size_t pos = 0;
     while (len - pos >= sizeof(Elf64_Nhdr)) {
         Elf64_Nhdr n;
-        memcpy(&n, (const void *)(notes + pos), sizeof(n));
+        memcpy(&n, bytes + pos, sizeof(n));
         size_t name_len = ((size_t)n.n_namesz + 3) & ~(size_t)3;
         size_t desc_len = ((size_t)n.n_descsz + 3) & ~(size_t)3;
         pos += sizeof(n);
         if (name_len > len - pos || desc_len > len - pos - name_len) {
             return;
         }
-        const char *name = (const char *)(notes + pos);
+        const unsigned char *name = bytes + pos;
         if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && memcmp(name, "GNU", 4) == 0 &&
             n.n_descsz <= OTP_OBJECT_BUILD_ID_MAX) {
             memcpy(o->build_id, name + name_len, n.n_descsz);
@@ -113,7 +114,7 @@ static void read_headers(struct otp_object *o)
         uintptr_t at = o->bias + ph.p_vaddr;
         if (ph.p_type == PT_NOTE && at >= o->start && at < o->end &&
             ph.p_memsz <= o->end - at) {
-            read_build_id(o, at, ph.p_memsz);
+            otp_object_read_build_id(o, (const void *)at, ph.p_memsz);
         }
     }
 }
@@ -156,11 +157,32 @@ static bool is_same_object(const struct otp_object *a, const struct otp_object *
            memcmp(a->name, b->name, a->name_len) == 0;
 }
 
+static uint32_t *slot_of(uintptr_t start)
+{
+    return &slots[otp_hash_mix(0, start) & (HASH_SLOTS - 1)];
+}
+
+/* Gives o a number. newest: what the slot held when it was searched. */
+static uint32_t add(uint32_t *slot, uint32_t newest, const struct otp_object *o)
+{
+    uint32_t number;
+    struct entry *e = claim(&number);
+    if (e == NULL) {
+        otp_count(OTP_COUNT_OBJECTS_FULL, 1);
+        return OTP_OBJECT_NONE;
+    }
+    e->object = *o;
+    do {
+        e->older = newest;
+    } while (!otp_cas_acq_rel(slot, &newest, number)); /* pairs: OBJECT-PUBLISH */
+    return number;
+}
+
 /* The number of what f describes: known in this epoch, known from before, or new. */
 static uint32_t number_of(const struct found *f)
 {
     uint32_t epoch = otp_load_acquire(&otp_unload_epoch);
-    uint32_t *slot = &slots[otp_hash_mix(0, (uintptr_t)f->map_start) & (HASH_SLOTS - 1)];
+    uint32_t *slot = slot_of((uintptr_t)f->map_start);
     uint32_t newest = otp_load_acquire(slot); /* pairs: OBJECT-PUBLISH */
     struct otp_object now;
     bool is_described = false;
@@ -182,23 +204,31 @@ static uint32_t number_of(const struct found *f)
         }
         n = e->older;
     }
-    uint32_t number;
-    struct entry *e = claim(&number);
-    if (e == NULL) {
-        otp_count(OTP_COUNT_OBJECTS_FULL, 1);
-        return OTP_OBJECT_NONE;
+    describe(&now, f, epoch);
+    return add(slot, newest, &now);
+}
+
+uint32_t otp_object_number(const struct otp_object *o)
+{
+    uint32_t *slot = slot_of(o->start);
+    uint32_t newest = otp_load_acquire(slot); /* pairs: OBJECT-PUBLISH */
+    uint32_t n = newest;
+    for (int i = 0; n != OTP_OBJECT_NONE && i < MAX_CHAIN; i++, n = entry_of(n)->older) {
+        const struct otp_object *known = &entry_of(n)->object;
+        if (known->start == o->start && known->end == o->end && is_same_object(known, o)) {
+            return n;
+        }
     }
-    describe(&e->object, f, epoch);
-    do {
-        e->older = newest;
-    } while (!otp_cas_acq_rel(slot, &newest, number)); /* pairs: OBJECT-PUBLISH */
-    return number;
+    return add(slot, newest, o);
 }
 
 bool otp_object_find(uintptr_t pc, struct otp_object_range *out)
 {
     struct found f;
-    if (otp_real.find_object == NULL || otp_real.find_object((void *)pc, &f) != 0) {
+    if (otp_real.find_object == NULL) {
+        return otp_snapshot_find(pc, out);
+    }
+    if (otp_real.find_object((void *)pc, &f) != 0) {
         return false;
     }
     out->start = (uintptr_t)f.map_start;

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "core/base/atomic.h"
+#include "core/base/heap.h"
 #include "core/base/hotmem.h"
 #include "core/base/real.h"
 #include "core/base/sys.h"
@@ -17,6 +18,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/scratch.h"
 #include "core/capture/signals.h"
+#include "core/capture/snapshot.h"
 #include "core/capture/spawn.h"
 #include "core/capture/thread.h"
 #include "core/capture/timer.h"
@@ -27,6 +29,7 @@
 
 #define RING_BYTES 16384U
 #define SIGNAL_SET_BYTES 8
+#define START_HEAP_BYTES ((size_t)4 << 20)
 #define FILE_WAIT_NS UINT64_C(30000000000) /* for naming and writing, which needs no peer */
 #define MAIN_STACK_MAX ((size_t)8 << 30)
 
@@ -145,6 +148,15 @@ static void after_fork_in_child(void)
     start_timer();
 }
 
+/* Where the C library cannot find objects without a lock, what is loaded now is noted. */
+static void first_snapshot(void)
+{
+    struct otp_heap heap;
+    otp_heap_init(&heap, START_HEAP_BYTES);
+    otp_snapshot_refresh(&heap);
+    otp_heap_reset(&heap);
+}
+
 static void at_quick_exit_stop(void *unused)
 {
     (void)unused;
@@ -174,6 +186,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
         return;
     }
     otp_unwind_init();
+    first_snapshot();
     otp_spawn_init();
     attach_main_thread();
     (void)__register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);

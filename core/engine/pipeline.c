@@ -13,6 +13,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/names.h"
 #include "core/capture/scan.h"
+#include "core/capture/snapshot.h"
 #include "core/capture/thread.h"
 #include "core/encode/otlp.h"
 #include "core/engine/creds.h"
@@ -206,6 +207,7 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
 void otp_pipeline_scan(void)
 {
     otp_scan_threads(&heap, otp_sys_gettid());
+    otp_snapshot_refresh(&heap);
 }
 
 uint64_t otp_pipeline_pump(void)

@@ -122,8 +122,8 @@ static uint32_t symbol_of_relocation(const struct stubs *s, uint32_t idx)
 }
 
 /*
- * The symbol that the stub with this code jumps to. The code is, each part after the first being
- * optional: [endbr64] [bnd] jmp *slot(%rip), or [endbr64] push $index.
+ * The symbol that the stub with this code jumps to. The code is [endbr64] push $index, or
+ * [endbr64] [mov $index, %r11d] [bnd] jmp *slot(%rip).
  */
 static uint32_t symbol_of_stub(const struct stubs *s, const unsigned char *code, size_t len,
                                uint64_t addr)
@@ -136,6 +136,7 @@ static uint32_t symbol_of_stub(const struct stubs *s, const unsigned char *code,
         memcpy(&value, code + pos + 1, sizeof(value));
         return symbol_of_relocation(s, value);
     }
+    pos += pos + 6 < len && code[pos] == 0x41 && code[pos + 1] == 0xbb ? 6 : 0;
     pos += code[pos] == 0xf2;
     if (pos + 6 > len || code[pos] != 0xff || code[pos + 1] != 0x25) {
         return NO_SYMBOL;
@@ -164,7 +165,7 @@ static bool add_stub(struct stubs *s, uint32_t symbol, uint64_t addr, uint32_t s
     if (s->t->count == s->t->capacity && !otp_symtab_reserve(s->t, s->t->count / 4 + 64)) {
         return false;
     }
-    e.key = addr << 8 | OTP_SYMTAB_RANK_PLT | OTP_SYMTAB_RANK_NAMES;
+    e.key = addr << 8 | OTP_SYMTAB_RANK_NAMES;
     s->t->entries[s->t->count++] = e;
     return true;
 }

@@ -227,7 +227,7 @@ bool otp_symbols_at(struct otp_symbols *s, size_t idx, struct otp_symbol *out)
     }
     out->start = otp_symtab_start(e);
     out->size = e->size;
-    return (e->key & OTP_SYMTAB_RANK_PLT) == 0 || add_stub_suffix(s, &out->name);
+    return !otp_symtab_is_stub(e) || add_stub_suffix(s, &out->name);
 }
 
 bool otp_symbols_find(struct otp_symbols *s, uint64_t elf_vaddr, struct otp_symbol *out)

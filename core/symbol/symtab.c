@@ -107,7 +107,8 @@ static bool is_function(unsigned type, uint16_t section)
 static unsigned rank_of(unsigned binding, unsigned type, uint64_t size, enum otp_symtab_names names)
 {
     unsigned order = binding == STB_LOCAL ? 2 : binding == STB_WEAK ? 1 : 0;
-    unsigned rank = order * OTP_SYMTAB_RANK_BINDING + (unsigned)names * OTP_SYMTAB_RANK_NAMES;
+    unsigned rank = OTP_SYMTAB_RANK_NOT_STUB + order * OTP_SYMTAB_RANK_BINDING +
+                    (unsigned)names * OTP_SYMTAB_RANK_NAMES;
 
     rank += type == STT_NOTYPE ? OTP_SYMTAB_RANK_NO_TYPE : 0;
     return rank + (size == 0 ? OTP_SYMTAB_RANK_NO_SIZE : 0);

@@ -27,9 +27,9 @@ enum otp_symtab_names {
 
 /*
  * 16 bytes a function. The key holds the start address above 8 bits of rank, so that one comparison
- * sorts by address and puts the best name of an address first:
- * bit 7 PLT stub, 6 no type (assembly), 5 no size, 4-3 binding (0 global, 1 weak, 2 local),
- * 0 the string table.
+ * sorts by address and puts the best name of an address first: bit 7 not a PLT stub (mold gives
+ * stubs symbols of its own making), 6 no type (assembly), 5 no size, 4-3 binding (0 global, 1 weak,
+ * 2 local), 0 the string table.
  */
 struct otp_symtab_entry {
     uint64_t key;
@@ -37,7 +37,7 @@ struct otp_symtab_entry {
     uint32_t name; /* offset in its string table */
 };
 
-#define OTP_SYMTAB_RANK_PLT 0x80U
+#define OTP_SYMTAB_RANK_NOT_STUB 0x80U
 #define OTP_SYMTAB_RANK_NO_TYPE 0x40U
 #define OTP_SYMTAB_RANK_NO_SIZE 0x20U
 #define OTP_SYMTAB_RANK_BINDING 0x08U /* times the binding's number */
@@ -91,6 +91,12 @@ void otp_symtab_fini(struct otp_symtab *t);
 static inline uint64_t otp_symtab_start(const struct otp_symtab_entry *e)
 {
     return e->key >> 8;
+}
+
+/* Is an entry a stub of the procedure linkage table? */
+static inline bool otp_symtab_is_stub(const struct otp_symtab_entry *e)
+{
+    return (e->key & OTP_SYMTAB_RANK_NOT_STUB) == 0;
 }
 
 /* String table of an entry. */

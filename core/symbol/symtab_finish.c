@@ -106,6 +106,18 @@ static bool is_label(struct finisher *f, const struct otp_symtab_entry *e)
             (name.data[0] == '.' && name.len > 1 && name.data[1] == 'L'));
 }
 
+/* The largest size among count entries of one address, of which the first is the one to be named.
+ */
+static uint32_t size_of(const struct otp_symtab_entry *group, size_t count)
+{
+    uint32_t size = group[0].size;
+
+    for (size_t i = 1; i < count && !otp_symtab_is_stub(&group[0]); i++) {
+        size = group[i].size > size ? group[i].size : size;
+    }
+    return size;
+}
+
 /* Leaves one entry for each address, and none for a label inside a function. */
 static void drop_aliases(struct finisher *f)
 {
@@ -116,19 +128,17 @@ static void drop_aliases(struct finisher *f)
     for (size_t i = 0, end; i < t->count; i = end) {
         const struct otp_symtab_entry *group = &t->entries[i];
         uint64_t start = otp_symtab_start(group);
-        uint32_t size = 0;
-        for (end = i; end < t->count && otp_symtab_start(&t->entries[end]) == start; end++) {
-            bool stub = (t->entries[end].key & OTP_SYMTAB_RANK_PLT) != 0;
-            size = t->entries[end].size > size && (!stub || end == i) ? t->entries[end].size : size;
+        for (end = i + 1; end < t->count && otp_symtab_start(&t->entries[end]) == start;) {
+            end++;
         }
         struct otp_symtab_entry e = group[choose(f, group, end - i)];
         bool untyped = (e.key & OTP_SYMTAB_RANK_NO_TYPE) != 0;
         if ((untyped && start < covered) || is_label(f, &e)) {
             continue;
         }
-        e.size = size;
-        if (!untyped && start + size > covered) {
-            covered = start + size;
+        e.size = size_of(group, end - i);
+        if (!untyped && start + e.size > covered) {
+            covered = start + e.size;
         }
         t->entries[kept++] = e;
     }
