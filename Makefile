@@ -186,8 +186,9 @@ test-deps: deps  ## install what the tests need
 CHECK_LIBS = $(shell pkg-config --libs check 2> /dev/null || echo -lcheck_pic -lsubunit -lm -lrt)
 .PHONY: unit unit-programs
 unit-programs: $(UNIT_BIN)
-unit: $(UNIT_BIN)  ## run the unit tests (T=name: one of them)
-	@sh tools/dev/run_units.sh $(if $(T),$(O)/tests/unit/$(T),$(UNIT_BIN))
+UNIT_RUN := $(if $(T),$(T:%=$(O)/tests/unit/%),$(UNIT_BIN))
+unit: $(UNIT_RUN)  ## run the unit tests (T=name: one of them)
+	@sh tools/dev/run_units.sh $(UNIT_RUN)
 
 $(UNIT_BIN): %: %.o $(HELP_OBJ) $(O)/libcore.a $(UNWIND)
 	$(call say,LD,$@)
