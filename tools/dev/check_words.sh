@@ -4,11 +4,11 @@
 # folders, no trackers, no mirrors. (Each pattern has a bracket so that it does not match itself.)
 set -eu
 
-words='[/]work/|[/]tmp/team|[/]work/shared|by a [s]ession|[h]elper session|[i]ssues? #?[0-9]+|interface[.]md
-feasibility[.]md|spec-facts[.]md|[a]rtifactory|artifact[-]registry|pypi[.]org|npmjs[.]|crates[.]io|rubygems[.]
-proxy[.]golang|deb[.]debian[.]org|[c]hatgpt|[c]laude|[a]nthropic|[o]penai|language [m]odel|as an [A]I
-(^|[^X])X[X]X([^X]|$)|F[I]XME|T[O]DO'
+words='[/]work/|[/]tmp/team|by a [s]ession|[h]elper session|[i]ssues? #?[0-9]+|interface[.]md|feasibility[.]md
+spec-facts[.]md|[a]rtifactory|artifact[-]registry|pypi[.]org|npmjs[.]|crates[.]io|rubygems[.]|proxy[.]golang
+deb[.]debian[.]org|[c]hatgpt|[c]laude|[a]nthropic|[o]penai|language [m]odel|as an [A]I'
 pattern=$(echo "$words" | tr '\n' '|' | sed 's/|$//')
+unfinished='(^|[^X])X[X]X([^X]|$)|F[I]XME|T[O]DO'
 list=$(mktemp)
 trap 'rm -f "$list" "$list.bad"' EXIT
 { git ls-files --cached --others --exclude-standard 2> /dev/null || find . -path ./.git -prune -o -path ./build -prune \
@@ -16,6 +16,7 @@ trap 'rm -f "$list" "$list.bad"' EXIT
 while read -r f; do
     [ -f "$f" ] || continue
     grep -nHIiE "$pattern" "$f" || true
+    grep -nHIE "$unfinished" "$f" || true
     echo "$f" | grep -iE "$pattern" || true
 done < "$list" > "$list.bad"
 cat "$list.bad"
