@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "core/base/annot.h"
@@ -15,6 +16,7 @@
 #include "core/base/real.h"
 #include "core/base/sys.h"
 #include "core/capture/capture.h"
+#include "core/capture/spawn.h"
 #include "core/engine/engine.h"
 
 #define FEW_ARGS 480 /* on the stack; a longer list gets a mapping, which exec takes with it */
@@ -203,6 +205,27 @@ OTP_EXPORT int execle(const char *path, const char *arg, ...)
     va_start(args, arg);
     int r = exec_list(LIST_ENV, path, arg, args);
     va_end(args);
+    return r;
+}
+
+/* All five arguments are passed on whether they were given or not, as libc's own does. */
+OTP_EXPORT int prctl(int option, ...)
+{
+    unsigned long arg[4];
+    va_list args;
+    va_start(args, option);
+    for (size_t i = 0; i < OTP_ARRAY_LEN(arg); i++) {
+        arg[i] = va_arg(args, unsigned long);
+    }
+    va_end(args);
+    otp_real_init();
+    if (option == PR_SET_SECCOMP) {
+        otp_engine_stand_down();
+    }
+    int r = otp_real.prctl(option, arg[0], arg[1], arg[2], arg[3]);
+    if (option == PR_SET_NAME && r == 0) {
+        otp_spawn_named(true, (const char *)arg[0]);
+    }
     return r;
 }
 

@@ -3,16 +3,13 @@
 #define _GNU_SOURCE /* pthread_setname_np */
 #include <errno.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stddef.h>
-#include <sys/prctl.h>
 
 #include "core/base/annot.h"
 #include "core/base/real.h"
 #include "core/capture/capture.h"
 #include "core/capture/spawn.h"
 #include "core/capture/thread.h"
-#include "core/engine/engine.h"
 
 OTP_EXPORT int thrd_create(unsigned long *out, int (*start)(void *), void *arg);
 
@@ -65,27 +62,6 @@ OTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
     int r = otp_real.pthread_setname_np == NULL ? ENOSYS : otp_real.pthread_setname_np(thread, name);
     if (r == 0) {
         otp_spawn_named(thread == pthread_self(), name);
-    }
-    return r;
-}
-
-/* All five arguments are passed on whether they were given or not, as libc's own does. */
-OTP_EXPORT int prctl(int option, ...)
-{
-    unsigned long arg[4];
-    va_list args;
-    va_start(args, option);
-    for (size_t i = 0; i < OTP_ARRAY_LEN(arg); i++) {
-        arg[i] = va_arg(args, unsigned long);
-    }
-    va_end(args);
-    otp_real_init();
-    if (option == PR_SET_SECCOMP) {
-        otp_engine_stand_down();
-    }
-    int r = otp_real.prctl(option, arg[0], arg[1], arg[2], arg[3]);
-    if (option == PR_SET_NAME && r == 0) {
-        otp_spawn_named(true, (const char *)arg[0]);
     }
     return r;
 }

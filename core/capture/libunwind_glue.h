@@ -17,6 +17,8 @@ int otp_unw_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size,
                          void *data);
 /* In place of libunwind's own reading of memory. Context: hot. */
 int otp_unw_access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *val, int write, void *arg);
+/* In place of abort. Context: hot. */
+void otp_unw_abort(void) __attribute__((noreturn));
 /* Memory for one step of unwinding, or NULL. Context: hot. */
 void *otp_unw_pool_alloc(size_t bytes);
 

@@ -13,13 +13,15 @@
 #include "core/capture/capture.h"
 #include "core/capture/libunwind_glue.h"
 #include "core/capture/object.h"
+#include "core/capture/probe.h"
+#include "core/capture/rules.h"
 #include "core/capture/scratch.h"
 
-#define PAGE UINT64_C(4096)
+#define PAGE OTP_PAGE
 #define CACHED_RANGES 8U
 #define POOL_BYTES 8192U
-#define SIGSET_BYTES 8
 #define MAX_PROBES 64U
+#define MAX_RETRIES 16U /* complex frames after which the rest is tried by rules */
 
 struct otp_unwind {
     ucontext_t context; /* registers at the start; libunwind keeps pointers into it */
@@ -31,6 +33,8 @@ struct otp_unwind {
     bool is_signal_start;
     uint32_t range_count;
     struct otp_object_range ranges[CACHED_RANGES]; /* objects of this stack */
+    uint32_t depth;   /* frames so far, while libunwind is at work */
+    void *escape[5];  /* where libunwind is left for when it gives up */
     uint32_t pool_used;
     unsigned char pool[POOL_BYTES] OTP_ALIGNED(16);
     uint64_t frames[OTP_DEPTH_MAX + 1];
@@ -56,15 +60,6 @@ const uint64_t *otp_unwind_frames(const struct otp_unwind *u)
     return u->frames;
 }
 
-/*
- * Asks the kernel whether a page can be read: rt_sigprocmask copies the new mask in before it finds that
- * `how` is invalid, so it answers EFAULT or EINVAL and changes nothing. Every sandbox allows it.
- */
-static bool is_page_readable(uintptr_t page)
-{
-    return OTP_SYS4(SYS_rt_sigprocmask, ~0L, page, 0, SIGSET_BYTES) == -22;
-}
-
 static bool is_readable(struct otp_unwind *u, uintptr_t addr, size_t len)
 {
     if (OTP_LIKELY(addr >= u->low && addr < u->high && len <= u->high - addr)) {
@@ -80,7 +75,7 @@ static bool is_readable(struct otp_unwind *u, uintptr_t addr, size_t len)
         return false;
     }
     for (uintptr_t page = first; page <= last; page += PAGE) {
-        if (!is_page_readable(page)) {
+        if (!otp_probe_page(page)) {
             return false;
         }
     }
@@ -215,14 +210,22 @@ static bool is_signal_frame(struct otp_unwind *u, uintptr_t pc)
     return is_code && memcmp((const void *)pc, signal_return, sizeof(signal_return)) == 0;
 }
 
-/* The word for a frame. A return address stands for the call before it, so one byte is taken off. */
-static uint64_t frame_word(struct otp_unwind *u, uintptr_t pc, bool is_exact)
+/* The word for the code at addr. Small numbers without an object are markers: no code is in the first page. */
+static uint64_t frame_word(uint32_t object, uintptr_t addr)
+{
+    return object == OTP_OBJECT_NONE && addr < PAGE ? 0 : otp_frame_make(object, addr);
+}
+
+/* Where a frame's code is looked up: a return address stands for the call before it. */
+static uintptr_t code_addr(uintptr_t pc, bool is_exact)
+{
+    return is_exact || pc == 0 ? pc : pc - 1;
+}
+
+static uint32_t object_number(struct otp_unwind *u, uintptr_t addr)
 {
     struct otp_object_range range;
-    uintptr_t addr = is_exact || pc == 0 ? pc : pc - 1;
-    uint32_t number = find_range(u, addr, &range) ? range.number : OTP_OBJECT_NONE;
-    /* Small numbers without an object are markers; no code lives in the first page. */
-    return number == OTP_OBJECT_NONE && addr < PAGE ? 0 : otp_frame_make(number, addr);
+    return find_range(u, addr, &range) ? range.number : OTP_OBJECT_NONE;
 }
 
 static bool is_own(uintptr_t pc)
@@ -256,35 +259,167 @@ static bool step(struct otp_unwind *u, bool is_signal)
     return true;
 }
 
-uint32_t otp_unwind_run(struct otp_unwind *u)
+static void find_rule(struct otp_unwind *u, uintptr_t addr, struct otp_known_rule *out)
 {
-    uint32_t depth = 0;
-    bool is_exact = u->is_signal_start;
-    int flags = u->is_signal_start ? UNW_INIT_SIGNAL_FRAME : 0;
-    u->frames[0] = 0;
-    if (unw_init_local2(&u->cursor, &u->context, flags) < 0) {
-        otp_count(OTP_COUNT_UNWIND_CUT, 1);
-        return 1;
+    if (OTP_LIKELY(otp_rules_find(addr, out))) {
+        return;
     }
+    struct otp_object_range range;
+    memset(out, 0, sizeof(*out));
+    if (find_range(u, addr, &range)) {
+        out->object = range.number;
+        out->rule = otp_cfi_rule(&range, addr);
+        otp_rules_add(addr, out);
+    }
+}
+
+/* The registers that simple rules need. */
+struct walk {
+    uintptr_t pc;
+    uintptr_t sp;
+    uintptr_t bp;
+    bool is_exact;
+    uint32_t depth;
+};
+
+static bool read_word(struct otp_unwind *u, uintptr_t addr, uintptr_t *out)
+{
+    if (!is_readable(u, addr, sizeof(*out))) {
+        return false;
+    }
+    memcpy(out, (const void *)addr, sizeof(*out));
+    return true;
+}
+
+/* Moves to the caller by a simple rule; false: the memory does not fit the rule. */
+static bool apply(struct otp_unwind *u, const struct otp_rule *rule, struct walk *w)
+{
+    uintptr_t cfa = (rule->is_cfa_from_rbp ? w->bp : w->sp) + (uintptr_t)(intptr_t)rule->cfa_offset;
+    if (cfa <= w->sp || !read_word(u, cfa - 8, &w->pc)) {
+        return false;
+    }
+    if (rule->is_rbp_saved && !read_word(u, cfa + (uintptr_t)(intptr_t)rule->rbp_offset, &w->bp)) {
+        return false;
+    }
+    w->sp = cfa;
+    w->is_exact = false;
+    return true;
+}
+
+/* Adds a frame; false when the stack is deeper than wanted, after its marker. */
+static bool push(struct otp_unwind *u, uint32_t *depth, uintptr_t pc, uint64_t word)
+{
+    if (is_own(pc)) {
+        return true;
+    }
+    if (*depth == otp_settings.max_depth) {
+        u->frames[(*depth)++] = OTP_FRAME_TRUNCATED;
+        return false;
+    }
+    u->frames[(*depth)++] = word;
+    return true;
+}
+
+/*
+ * Walks by simple rules as far as the end of the stack. False when a frame needs more; what it has pushed from
+ * w->depth on is then to be forgotten.
+ */
+static bool walk_simple(struct otp_unwind *u, struct walk w, uint32_t *out_depth)
+{
     for (;;) {
+        struct otp_known_rule known;
+        uintptr_t addr = code_addr(w.pc, w.is_exact);
+        find_rule(u, addr, &known);
+        if (known.rule.kind == OTP_RULE_COMPLEX) {
+            return false;
+        }
+        if (!push(u, &w.depth, w.pc, frame_word(known.object, addr)) ||
+            known.rule.kind == OTP_RULE_END) {
+            break;
+        }
+        if (!apply(u, &known.rule, &w)) {
+            return false;
+        }
+        if (w.pc == 0) {
+            break;
+        }
+    }
+    *out_depth = w.depth;
+    return true;
+}
+
+/* After a frame that only libunwind could pass, the rest may be simple again. */
+static bool try_simple_rest(struct otp_unwind *u, bool is_exact, uint32_t *depth)
+{
+    unw_word_t pc = 0;
+    unw_word_t sp = 0;
+    unw_word_t bp = 0;
+    if (unw_get_reg(&u->cursor, UNW_REG_IP, &pc) < 0 || unw_get_reg(&u->cursor, UNW_REG_SP, &sp) < 0 ||
+        unw_get_reg(&u->cursor, UNW_X86_64_RBP, &bp) < 0 || pc == 0) {
+        return false;
+    }
+    struct walk w = {.pc = pc, .sp = sp, .bp = bp, .is_exact = is_exact, .depth = *depth};
+    return walk_simple(u, w, depth);
+}
+
+/* libunwind calls abort on tables that make no sense to it: then the stack ends there. */
+void otp_unw_abort(void)
+{
+    struct otp_unwind *u = otp_scratch_own_base();
+    __builtin_longjmp(u->escape, 1);
+}
+
+/* Steps by libunwind, trying to go on by rules after each frame that was not simple. */
+static void walk_libunwind(struct otp_unwind *u)
+{
+    bool is_exact = u->is_signal_start;
+    if (unw_init_local2(&u->cursor, &u->context, is_exact ? UNW_INIT_SIGNAL_FRAME : 0) < 0) {
+        otp_count(OTP_COUNT_UNWIND_CUT, 1);
+        return;
+    }
+    for (unsigned steps = 0;; steps++) {
         unw_word_t pc = 0;
-        if (unw_get_reg(&u->cursor, UNW_REG_IP, &pc) < 0 || (pc == 0 && depth > 0)) {
+        if (unw_get_reg(&u->cursor, UNW_REG_IP, &pc) < 0 || (pc == 0 && steps > 0)) {
             break;
         }
-        bool is_signal = !u->is_signal_start || depth > 0 ? is_signal_frame(u, pc) : false;
-        if (depth == otp_settings.max_depth) {
-            u->frames[depth++] = OTP_FRAME_TRUNCATED;
+        bool is_signal = (steps > 0 || !u->is_signal_start) && is_signal_frame(u, pc);
+        uintptr_t addr = code_addr(pc, is_exact || is_signal);
+        if (!push(u, &u->depth, pc, frame_word(object_number(u, addr), addr))) {
             break;
         }
-        if (!is_own(pc)) {
-            u->frames[depth++] = frame_word(u, pc, is_exact || is_signal);
-        }
+        struct otp_known_rule known;
+        find_rule(u, addr, &known);
         is_exact = is_signal;
         if (!step(u, is_signal)) {
             break;
         }
+        if (known.rule.kind == OTP_RULE_COMPLEX && steps < MAX_RETRIES &&
+            try_simple_rest(u, is_exact, &u->depth)) {
+            break;
+        }
     }
-    return depth == 0 ? 1 : depth;
+}
+
+uint32_t otp_unwind_run(struct otp_unwind *u)
+{
+    const greg_t *g = u->context.uc_mcontext.gregs;
+    struct walk w = {.pc = (uintptr_t)g[REG_RIP],
+                     .sp = (uintptr_t)g[REG_RSP],
+                     .bp = (uintptr_t)g[REG_RBP],
+                     .is_exact = u->is_signal_start};
+    uint32_t depth = 0;
+    if (OTP_LIKELY(walk_simple(u, w, &depth)) && depth > 0) {
+        return depth;
+    }
+    start(u, u->thread, w.sp);
+    u->frames[0] = 0;
+    u->depth = 0;
+    if (__builtin_setjmp(u->escape) == 0) {
+        walk_libunwind(u);
+    } else {
+        otp_count(OTP_COUNT_UNWIND_CUT, 1);
+    }
+    return u->depth == 0 ? 1 : u->depth;
 }
 
 void otp_unwind_init(void)

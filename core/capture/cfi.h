@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call frame information boiled down: for one address, how the caller's frame is found from stack pointer and frame
+ * pointer alone. That covers nearly all compiled code; the rest is left to libunwind.
+ */
+#ifndef OTP_CAPTURE_CFI_H
+#define OTP_CAPTURE_CFI_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/capture/object.h"
+
+enum otp_rule_kind {
+    OTP_RULE_COMPLEX = 0, /* cannot be told so simply, or nothing is known */
+    OTP_RULE_SIMPLE = 1,  /* the fields below; return address at cfa - 8 */
+    OTP_RULE_END = 2      /* the stack ends here: the return address is undefined */
+};
+
+struct otp_rule {
+    enum otp_rule_kind kind;
+    bool is_cfa_from_rbp; /* else from rsp */
+    bool is_rbp_saved;    /* else the caller's rbp is still in rbp */
+    int32_t cfa_offset;   /* cfa = register + this */
+    int32_t rbp_offset;   /* the caller's rbp is at cfa + this */
+};
+
+/*
+ * Reads the rule for addr (inside the object) from the object's .eh_frame in memory. Never reads outside the
+ * object, nor from pages that cannot be read. Source: LSB Core, "Exception Frames"; DWARF 4, 6.4.
+ * Context: hot.
+ */
+struct otp_rule otp_cfi_rule(const struct otp_object_range *object, uintptr_t addr);
+
+#endif

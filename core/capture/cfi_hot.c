@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/cfi.h"
+
+#include <string.h>
+
+#include "core/capture/probe.h"
+
+#define ENC_OMIT 0xffU
+#define ENC_ABSPTR 0x00U
+#define ENC_SDATA4 0x0bU
+#define ENC_UDATA4 0x03U
+#define ENC_PCREL 0x10U
+#define ENC_DATAREL 0x30U
+#define ENC_FORMAT 0x0fU
+#define ENC_BASE 0x70U
+#define REG_FRAME 6U    /* rbp; DWARF numbers of the System V psABI */
+#define REG_STACK 7U    /* rsp */
+#define REG_RETURN 16U
+#define STACK_DEPTH 8U  /* nested DW_CFA_remember_state */
+#define MAX_INSTRUCTIONS 4096U
+
+/* A position in the object's memory; after a read that is not possible everything reads as 0. */
+struct cursor {
+    const struct otp_object_range *object;
+    struct otp_probe *probe;
+    uintptr_t pos;
+    uintptr_t end;
+    bool failed;
+};
+
+/* How one register is found. */
+enum where { WHERE_SAME, WHERE_OFFSET, WHERE_UNDEFINED, WHERE_OTHER };
+
+struct place {
+    enum where where;
+    int64_t offset;
+};
+
+/* What the instructions have said so far. */
+struct row {
+    uint64_t cfa_register; /* REG_STACK, REG_FRAME or something else */
+    int64_t cfa_offset;
+    bool is_cfa_expression;
+    struct place frame;
+    struct place ret;
+};
+
+struct cie {
+    uint64_t code_align;
+    int64_t data_align;
+    uint64_t return_register;
+    uint8_t pointer_encoding;
+    bool is_signal;
+    bool has_augmentation;
+    uintptr_t program;
+    uintptr_t end;
+};
+
+struct machine {
+    struct row row;
+    struct row initial;
+    struct row saved[STACK_DEPTH];
+    uint32_t depth;
+    uintptr_t loc;
+    const struct cie *cie;
+};
+
+static const void *take(struct cursor *c, size_t len)
+{
+    if (c->failed || len > c->end - c->pos || c->pos < c->object->start ||
+        c->end > c->object->end || !otp_probe_is_readable(c->probe, c->pos, len)) {
+        c->failed = true;
+        return NULL;
+    }
+    const void *p = (const void *)c->pos;
+    c->pos += len;
+    return p;
+}
+
+static uint64_t number(struct cursor *c, size_t len)
+{
+    uint64_t v = 0;
+    const void *p = take(c, len);
+    if (p != NULL) {
+        memcpy(&v, p, len);
+    }
+    return v;
+}
+
+static uint64_t uleb(struct cursor *c)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint64_t b = number(c, 1);
+        v |= (b & 0x7fU) << shift;
+        if ((b & 0x80U) == 0) {
+            return v;
+        }
+    }
+    c->failed = true;
+    return 0;
+}
+
+static int64_t sleb(struct cursor *c)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64;) {
+        uint64_t b = number(c, 1);
+        v |= (b & 0x7fU) << shift;
+        shift += 7;
+        if ((b & 0x80U) == 0) {
+            if ((b & 0x40U) != 0 && shift < 64) {
+                v |= ~UINT64_C(0) << shift;
+            }
+            return (int64_t)v;
+        }
+    }
+    c->failed = true;
+    return 0;
+}
+
+static size_t encoded_size(uint8_t encoding)
+{
+    static const uint8_t sizes[16] = {8, 0, 2, 4, 8, 0, 0, 0, 8, 0, 2, 4, 8, 0, 0, 0};
+    return sizes[encoding & ENC_FORMAT];
+}
+
+/* A pointer in one of the encodings that linkers write; others fail. */
+static uintptr_t encoded(struct cursor *c, uint8_t encoding, uintptr_t data_base)
+{
+    uintptr_t at = c->pos;
+    size_t size = encoded_size(encoding);
+    uint64_t v = size == 0 ? 0 : number(c, size);
+    if ((encoding & ENC_FORMAT) == ENC_SDATA4) {
+        v = (uint64_t)(int64_t)(int32_t)v;
+    }
+    uint8_t base = encoding & ENC_BASE;
+    if (size == 0 || (base != 0 && base != ENC_PCREL && base != ENC_DATAREL)) {
+        c->failed = true;
+        return 0;
+    }
+    return base == ENC_PCREL ? at + v : base == ENC_DATAREL ? data_base + v : v;
+}
+
+static struct cursor cursor_at(const struct cursor *like, uintptr_t pos, uintptr_t end)
+{
+    struct cursor c = *like;
+    c.pos = pos;
+    c.end = end;
+    c.failed = pos < like->object->start || pos > like->object->end || end < pos ||
+               end > like->object->end;
+    return c;
+}
+
+/* Binary search in .eh_frame_hdr for the entry that may hold addr; 0: none. */
+static uintptr_t find_fde(struct cursor *c, uintptr_t addr)
+{
+    uintptr_t base = c->pos;
+    uint64_t version = number(c, 1);
+    uint8_t frame_encoding = (uint8_t)number(c, 1);
+    uint8_t count_encoding = (uint8_t)number(c, 1);
+    uint8_t table_encoding = (uint8_t)number(c, 1);
+    if (version != 1 || table_encoding != (ENC_DATAREL | ENC_SDATA4) || count_encoding == ENC_OMIT) {
+        return 0;
+    }
+    (void)encoded(c, frame_encoding, base);
+    uint64_t count = encoded(c, count_encoding, base);
+    uintptr_t table = c->pos;
+    if (c->failed || count == 0 || count > (c->object->end - table) / 8) {
+        return 0;
+    }
+    uint64_t low = 0;
+    uint64_t high = count;
+    while (high - low > 1) { /* entry low begins at or before addr, entry high behind it */
+        uint64_t mid = low + (high - low) / 2;
+        *c = cursor_at(c, table + mid * 8, c->object->end);
+        uintptr_t start = base + (uintptr_t)(int64_t)(int32_t)number(c, 4);
+        if (start <= addr) {
+            low = mid;
+        } else {
+            high = mid;
+        }
+    }
+    *c = cursor_at(c, table + low * 8, c->object->end);
+    uintptr_t start = base + (uintptr_t)(int64_t)(int32_t)number(c, 4);
+    uintptr_t fde = base + (uintptr_t)(int64_t)(int32_t)number(c, 4);
+    return c->failed || start > addr ? 0 : fde;
+}
+
+static bool read_augmentation(struct cursor *c, struct cie *cie, const char *text)
+{
+    if (text[0] == '\0') {
+        return true;
+    }
+    if (text[0] != 'z') {
+        return false;
+    }
+    cie->has_augmentation = true;
+    uint64_t len = uleb(c);
+    uintptr_t behind = c->pos + len;
+    for (const char *a = text + 1; *a != '\0'; a++) {
+        if (*a == 'R') {
+            cie->pointer_encoding = (uint8_t)number(c, 1);
+        } else if (*a == 'L') {
+            (void)number(c, 1);
+        } else if (*a == 'P') {
+            uint8_t encoding = (uint8_t)number(c, 1);
+            (void)take(c, encoded_size(encoding));
+        } else if (*a == 'S') {
+            cie->is_signal = true;
+        } else if (*a != 'B') {
+            return false;
+        }
+    }
+    *c = cursor_at(c, behind, c->end);
+    return !c->failed;
+}
+
+static bool read_cie(struct cursor *c, struct cie *cie)
+{
+    memset(cie, 0, sizeof(*cie));
+    uint64_t len = number(c, 4);
+    *c = cursor_at(c, c->pos, c->pos + len);
+    cie->end = c->end;
+    uint64_t id = number(c, 4);
+    uint64_t version = number(c, 1);
+    char text[8] = {0};
+    for (size_t i = 0; i < sizeof(text); i++) {
+        text[i] = (char)number(c, 1);
+        if (text[i] == '\0') {
+            break;
+        }
+    }
+    if (c->failed || id != 0 || (version != 1 && version != 3) || text[sizeof(text) - 1] != '\0') {
+        return false;
+    }
+    cie->code_align = uleb(c);
+    cie->data_align = sleb(c);
+    cie->return_register = version == 1 ? number(c, 1) : uleb(c);
+    bool is_read = read_augmentation(c, cie, text);
+    cie->program = c->pos;
+    return is_read && !c->failed;
+}
+
+static struct place *place_of(struct row *row, uint64_t reg)
+{
+    return reg == REG_FRAME ? &row->frame : reg == REG_RETURN ? &row->ret : NULL;
+}
+
+static void set_place(struct row *row, uint64_t reg, enum where where, int64_t offset)
+{
+    struct place *p = place_of(row, reg);
+    if (p != NULL) {
+        p->where = where;
+        p->offset = offset;
+    }
+}
+
+static void restore_place(struct machine *m, uint64_t reg)
+{
+    struct place *p = place_of(&m->row, reg);
+    if (p != NULL) {
+        *p = *place_of(&m->initial, reg);
+    }
+}
+
+static void skip_block(struct cursor *c)
+{
+    (void)take(c, (size_t)uleb(c));
+}
+
+/* Instructions that say how a register is found. */
+static bool run_register(struct cursor *c, struct machine *m, uint8_t op)
+{
+    uint64_t reg = uleb(c);
+    switch (op) {
+    case 0x05: /* offset_extended */
+        set_place(&m->row, reg, WHERE_OFFSET, (int64_t)uleb(c) * m->cie->data_align);
+        return true;
+    case 0x11: /* offset_extended_sf */
+        set_place(&m->row, reg, WHERE_OFFSET, sleb(c) * m->cie->data_align);
+        return true;
+    case 0x06: /* restore_extended */
+        restore_place(m, reg);
+        return true;
+    case 0x07: /* undefined */
+        set_place(&m->row, reg, WHERE_UNDEFINED, 0);
+        return true;
+    case 0x08: /* same_value */
+        set_place(&m->row, reg, WHERE_SAME, 0);
+        return true;
+    case 0x09: /* register */
+        (void)uleb(c);
+        set_place(&m->row, reg, WHERE_OTHER, 0);
+        return true;
+    case 0x10: /* expression */
+    case 0x16: /* val_expression */
+        skip_block(c);
+        set_place(&m->row, reg, WHERE_OTHER, 0);
+        return true;
+    case 0x14: /* val_offset */
+    case 0x15: /* val_offset_sf */
+        (void)uleb(c);
+        set_place(&m->row, reg, WHERE_OTHER, 0);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Instructions that say where the frame is, and the stack of rows. */
+static bool run_frame(struct cursor *c, struct machine *m, uint8_t op)
+{
+    struct row *row = &m->row;
+    switch (op) {
+    case 0x0c: /* def_cfa */
+        row->cfa_register = uleb(c);
+        row->cfa_offset = (int64_t)uleb(c);
+        row->is_cfa_expression = false;
+        return true;
+    case 0x12: /* def_cfa_sf */
+        row->cfa_register = uleb(c);
+        row->cfa_offset = sleb(c) * m->cie->data_align;
+        row->is_cfa_expression = false;
+        return true;
+    case 0x0d: /* def_cfa_register */
+        row->cfa_register = uleb(c);
+        return true;
+    case 0x0e: /* def_cfa_offset */
+        row->cfa_offset = (int64_t)uleb(c);
+        return true;
+    case 0x13: /* def_cfa_offset_sf */
+        row->cfa_offset = sleb(c) * m->cie->data_align;
+        return true;
+    case 0x0f: /* def_cfa_expression */
+        skip_block(c);
+        row->is_cfa_expression = true;
+        return true;
+    case 0x0a: /* remember_state */
+        if (m->depth == STACK_DEPTH) {
+            return false;
+        }
+        m->saved[m->depth++] = *row;
+        return true;
+    case 0x0b: /* restore_state */
+        if (m->depth == 0) {
+            return false;
+        }
+        *row = m->saved[--m->depth];
+        return true;
+    case 0x00: /* nop */
+        return true;
+    case 0x2e: /* GNU_args_size */
+        (void)uleb(c);
+        return true;
+    default:
+        return run_register(c, m, op);
+    }
+}
+
+/* Bytes by which an instruction moves the location; 0 for all others, that are then not consumed. */
+static bool read_advance(struct cursor *c, const struct machine *m, uint8_t op, uint64_t *out)
+{
+    if (op >> 6 == 1) {
+        *out = (op & 0x3fU) * m->cie->code_align;
+    } else if (op >= 0x02 && op <= 0x04) {
+        *out = number(c, (size_t)1 << (op - 2)) * m->cie->code_align;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Runs instructions up to the row for addr; false: something was not understood. */
+static bool run(struct cursor *c, struct machine *m, uintptr_t addr)
+{
+    for (unsigned n = 0; c->pos < c->end && n < MAX_INSTRUCTIONS; n++) {
+        uint8_t op = (uint8_t)number(c, 1);
+        uint64_t advance;
+        if (read_advance(c, m, op, &advance)) {
+            m->loc += advance;
+            if (m->loc > addr) {
+                return !c->failed;
+            }
+        } else if (op >> 6 == 2) {
+            set_place(&m->row, op & 0x3fU, WHERE_OFFSET, (int64_t)uleb(c) * m->cie->data_align);
+        } else if (op >> 6 == 3) {
+            restore_place(m, op & 0x3fU);
+        } else if (!run_frame(c, m, op)) {
+            return false;
+        }
+        if (c->failed) {
+            return false;
+        }
+    }
+    return c->pos >= c->end;
+}
+
+static struct otp_rule boil_down(const struct row *row)
+{
+    struct otp_rule rule = {.kind = OTP_RULE_COMPLEX};
+    if (row->ret.where == WHERE_UNDEFINED) {
+        rule.kind = OTP_RULE_END;
+        return rule;
+    }
+    bool is_base = row->cfa_register == REG_STACK || row->cfa_register == REG_FRAME;
+    bool is_frame = row->frame.where == WHERE_SAME || row->frame.where == WHERE_OFFSET;
+    if (row->is_cfa_expression || !is_base || !is_frame || row->ret.where != WHERE_OFFSET ||
+        row->ret.offset != -8 || row->cfa_offset < 0 || row->cfa_offset > INT32_MAX ||
+        row->frame.offset < INT32_MIN || row->frame.offset > INT32_MAX) {
+        return rule;
+    }
+    rule.kind = OTP_RULE_SIMPLE;
+    rule.is_cfa_from_rbp = row->cfa_register == REG_FRAME;
+    rule.is_rbp_saved = row->frame.where == WHERE_OFFSET;
+    rule.cfa_offset = (int32_t)row->cfa_offset;
+    rule.rbp_offset = (int32_t)row->frame.offset;
+    return rule;
+}
+
+struct otp_rule otp_cfi_rule(const struct otp_object_range *object, uintptr_t addr)
+{
+    const struct otp_rule none = {.kind = OTP_RULE_COMPLEX};
+    struct otp_probe probe = {0};
+    struct cursor whole = {.object = object, .probe = &probe};
+    struct cursor c = cursor_at(&whole, object->eh_frame_hdr, object->end);
+    uintptr_t fde = object->eh_frame_hdr == 0 ? 0 : find_fde(&c, addr);
+    if (fde == 0) {
+        return none;
+    }
+    c = cursor_at(&whole, fde, object->end);
+    uint64_t len = number(&c, 4);
+    c = cursor_at(&c, c.pos, c.pos + len);
+    uintptr_t id_at = c.pos;
+    uint64_t back = number(&c, 4);
+    struct cie cie;
+    struct cursor at_cie = cursor_at(&whole, id_at - back, object->end);
+    if (c.failed || len >= 0xfffffff0U || back == 0 || !read_cie(&at_cie, &cie) || cie.is_signal ||
+        cie.return_register != REG_RETURN) {
+        return none;
+    }
+    uintptr_t start = encoded(&c, cie.pointer_encoding, 0);
+    uintptr_t size = encoded(&c, cie.pointer_encoding & ENC_FORMAT, 0);
+    if (cie.has_augmentation) {
+        skip_block(&c);
+    }
+    if (c.failed || addr < start || addr - start >= size) {
+        return none;
+    }
+    struct machine m = {.cie = &cie, .loc = start};
+    struct cursor initial = cursor_at(&whole, cie.program, cie.end);
+    if (!run(&initial, &m, UINTPTR_MAX)) {
+        return none;
+    }
+    m.initial = m.row;
+    m.loc = start;
+    return run(&c, &m, addr) ? boil_down(&m.row) : none;
+}
