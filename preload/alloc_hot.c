@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator's names. Each looks at the countdown, and then either calls the real function, last, so that the
- * compiler makes it a jump, or jumps to the entry that samples.
+ * The allocator's names. Each looks at the countdown, and then either calls the real function,
+ * last, so that the compiler makes it a jump, or jumps to the entry that samples.
  */
 #include <stddef.h>
 

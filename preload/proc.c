@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names by which a process ends or becomes another program without running destructors, and dlclose. */
+/* Names by which a process ends or becomes another program without running destructors, and
+ * dlclose. */
 #define _GNU_SOURCE /* execvpe, execveat */
 #include <assert.h>
 #include <errno.h>
@@ -122,7 +123,8 @@ OTP_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
     return otp_real.fexecve(fd, argv, envp);
 }
 
-OTP_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const envp[], int flags)
+OTP_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const envp[],
+                        int flags)
 {
     otp_real_init();
     otp_engine_flush();
@@ -229,7 +231,8 @@ OTP_EXPORT int prctl(int option, ...)
     return r;
 }
 
-/* An object that goes makes room for another at its place: what was seen must be looked at again. */
+/* An object that goes makes room for another at its place: what was seen must be looked at again.
+ */
 int dlclose(void *handle)
 {
     otp_real_init();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names by which a host changes, asks about or waits for signals: those of ours step aside first. */
+/* Names by which a host changes, asks about or waits for signals: those of ours step aside first.
+ */
 #define _GNU_SOURCE /* sigisemptyset and others */
 #include <errno.h>
 #include <signal.h>

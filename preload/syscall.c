@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * syscall(2), only to see a program forbid itself system calls (seccomp has no other name in libc). It must not leave a
- * frame on the stack: some of its calls return twice. So it is a jump, written by hand.
+ * syscall(2), only to see a program forbid itself system calls (seccomp has no other name in libc).
+ * It must not leave a frame on the stack: some of its calls return twice. So it is a jump, written
+ * by hand.
  */
 #include <stddef.h>
 #include <sys/syscall.h>

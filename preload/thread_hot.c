@@ -59,7 +59,8 @@ OTP_EXPORT void pthread_exit(void *result)
 OTP_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
     otp_real_init();
-    int r = otp_real.pthread_setname_np == NULL ? ENOSYS : otp_real.pthread_setname_np(thread, name);
+    int r =
+        otp_real.pthread_setname_np == NULL ? ENOSYS : otp_real.pthread_setname_np(thread, name);
     if (r == 0) {
         otp_spawn_named(thread == pthread_self(), name);
     }

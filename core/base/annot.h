@@ -3,10 +3,15 @@
  * Annotations that every folder uses.
  *
  * Contexts, written in the comment of each function that is not obvious:
+ *
  *   hot     a host thread inside one of its own calls, or a signal handler: any lock may be held,
  *           the loader may be half way through a change. May touch mapped memory and use atomics.
+ *
  *   worker  the profiler's own background thread.
- *   init    constructor, destructor, fork child: a host thread at a known point of the process's life.
+ *
+ *   init    constructor, destructor, fork child: a host thread at a known point of the process's
+ * life.
+ *
  *   any     cold and without shared state of its own.
  */
 #ifndef OTP_BASE_ANNOT_H

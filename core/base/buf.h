@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A growing byte buffer with a hard maximum and a sticky error: after a failed append nothing more is
- * added and otp_buf_ok() says false, so that writers check once at the end.
+ * A growing byte buffer with a hard maximum and a sticky error: after a failed append nothing more
+ * is added and otp_buf_ok() says false, so that writers check once at the end.
  */
 #ifndef OTP_BASE_BUF_H
 #define OTP_BASE_BUF_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds functions in the objects that the loader has mapped, by reading their symbol tables in memory.
- * Unlike dlsym it takes no lock, allocates nothing, leaves no error state behind and does not care whether
- * the host has a function named dlsym. Only for objects loaded at program start.
+ * Finds functions in the objects that the loader has mapped, by reading their symbol tables in
+ * memory. Unlike dlsym it takes no lock, allocates nothing, leaves no error state behind and does
+ * not care whether the host has a function named dlsym. Only for objects loaded at program start.
  */
 #ifndef OTP_BASE_DYNSYM_H
 #define OTP_BASE_DYNSYM_H
@@ -16,9 +16,10 @@ struct otp_dynsym {
 };
 
 /*
- * The default version of a function in the objects that come after the one whose dynamic section is own_dynamic in the
- * loader's order (what RTLD_NEXT means), or in all objects when own_dynamic is NULL.
- * Context: init, and hot during start-up. Source: gABI "Hash Table", GNU hash as in glibc's loader.
+ * The default version of a function in the objects that come after the one whose dynamic section is
+ * own_dynamic in the loader's order (what RTLD_NEXT means), or in all objects when own_dynamic is
+ * NULL. Context: init, and hot during start-up. Source: gABI "Hash Table", GNU hash as in glibc's
+ * loader.
  */
 struct otp_dynsym otp_dynsym_find(const char *name, const void *own_dynamic);
 

@@ -60,7 +60,8 @@ static void *accept(const struct tables *t, uint32_t idx, const char *name)
     if (t->versions != NULL && (t->versions[idx] & VERSION_HIDDEN) != 0) {
         return NULL;
     }
-    /* An indirect function would have to be called to be resolved; none of those looked for is one. */
+    /* An indirect function would have to be called to be resolved; none of those looked for is one.
+     */
     return type == STT_FUNC || type == STT_NOTYPE ? (void *)(t->bias + s->st_value) : NULL;
 }
 

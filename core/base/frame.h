@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack frame in one word: the number of the loaded object in the upper 16 bits, the run-time address
- * in the lower 48. The object number pins the address to what was mapped there at that moment.
- * Object 0 means none is known; then a few small addresses are markers, not code.
+ * A stack frame in one word: the number of the loaded object in the upper 16 bits, the run-time
+ * address in the lower 48. The object number pins the address to what was mapped there at that
+ * moment. Object 0 means none is known; then a few small addresses are markers, not code.
  */
 #ifndef OTP_BASE_FRAME_H
 #define OTP_BASE_FRAME_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Small blocks: four size classes for each power of two from 32 bytes to 4 KiB, carved from chunks of
- * 256 KiB and kept on free lists. Larger blocks get a mapping each, so that they return to the
+ * Small blocks: four size classes for each power of two from 32 bytes to 4 KiB, carved from chunks
+ * of 256 KiB and kept on free lists. Larger blocks get a mapping each, so that they return to the
  * system when freed. Every block has a 16-byte header with its capacity.
  */
 #include "core/base/heap.h"
@@ -26,7 +26,7 @@ struct otp_heap_chunk {
 };
 
 struct header {
-    size_t capacity; /* payload bytes */
+    size_t capacity;  /* payload bytes */
     size_t class_idx; /* OTP_HEAP_CLASSES: a mapping of its own */
 };
 

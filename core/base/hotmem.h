@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory for hot code: mapped in large pieces, counted against one limit, never given back while the
- * process lives, because a host thread may be using it at any moment.
+ * Memory for hot code: mapped in large pieces, counted against one limit, never given back while
+ * the process lives, because a host thread may be using it at any moment.
  */
 #ifndef OTP_BASE_HOTMEM_H
 #define OTP_BASE_HOTMEM_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hash index: finds the number of an item that the caller keeps in an array of his own. The caller gives
- * hash and equality, so that one piece of code interns strings, stacks, attributes and all else.
+ * Hash index: finds the number of an item that the caller keeps in an array of his own. The caller
+ * gives hash and equality, so that one piece of code interns strings, stacks, attributes and all
+ * else.
  */
 #ifndef OTP_BASE_MAP_H
 #define OTP_BASE_MAP_H
@@ -41,7 +42,8 @@ uint32_t otp_map_find(const struct otp_map *m, uint64_t hash, const void *key, o
 /* Adds id under hash (the caller has looked for it before); false at the memory limit. */
 bool otp_map_add(struct otp_map *m, uint64_t hash, uint32_t id);
 
-/* 64-bit hash of len bytes. Source: the mixing steps of MurmurHash3's finalizer over 8-byte words. */
+/* 64-bit hash of len bytes. Source: the mixing steps of MurmurHash3's finalizer over 8-byte words.
+ */
 uint64_t otp_hash_bytes(const void *data, size_t len, uint64_t seed);
 /* Mixes one word into a running hash. */
 static inline uint64_t otp_hash_mix(uint64_t h, uint64_t word)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bounded reader over bytes that somebody else wrote. The first read past the end sets a sticky error;
- * reads after that give zero, so that a parser runs into its own end harmlessly and checks once.
+ * Bounded reader over bytes that somebody else wrote. The first read past the end sets a sticky
+ * error; reads after that give zero, so that a parser runs into its own end harmlessly and checks
+ * once.
  */
 #ifndef OTP_BASE_READER_H
 #define OTP_BASE_READER_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions that the host would have called if the profiler were not there: those of the next object in
- * the loader's order that defines them (libc, or an allocator preloaded behind us).
+ * The functions that the host would have called if the profiler were not there: those of the next
+ * object in the loader's order that defines them (libc, or an allocator preloaded behind us).
  *
  * Each member can be called at any time: before they are looked up they point to a function that
  * looks them up first. A member for which nothing was found stays NULL (an old libc without it).
@@ -39,8 +39,8 @@ struct otp_real {
     int (*thrd_create)(unsigned long *out, int (*start)(void *), void *arg);
     int (*prctl)(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
     int (*dlclose)(void *handle);
-    void (*exit_now)(int status);  /* _exit */
-    void (*exit_std)(int status);  /* _Exit */
+    void (*exit_now)(int status); /* _exit */
+    void (*exit_std)(int status); /* _Exit */
     void (*abort)(void);
     void (*assert_fail)(const char *assertion, const char *file, unsigned line,
                         const char *function);
@@ -54,8 +54,7 @@ struct otp_real {
     int (*execvp)(const char *file, char *const argv[]);
     int (*execvpe)(const char *file, char *const argv[], char *const envp[]);
     int (*fexecve)(int fd, char *const argv[], char *const envp[]);
-    int (*execveat)(int dirfd, const char *path, char *const argv[], char *const envp[],
-                    int flags);
+    int (*execveat)(int dirfd, const char *path, char *const argv[], char *const envp[], int flags);
     int (*sigaction)(int signo, const struct sigaction *act, struct sigaction *old);
     void (*(*signal)(int signo, void (*handler)(int)))(int);
     void (*(*sysv_signal)(int signo, void (*handler)(int)))(int);
@@ -75,8 +74,8 @@ struct otp_real {
 extern struct otp_real otp_real;
 
 /*
- * Looks everything up; does nothing the second time. Takes no lock and allocates nothing: two threads that
- * come here at once write the same values. Context: init, and hot during start-up.
+ * Looks everything up; does nothing the second time. Takes no lock and allocates nothing: two
+ * threads that come here at once write the same values. Context: init, and hot during start-up.
  */
 void otp_real_init(void);
 

@@ -10,8 +10,8 @@
 #include "core/base/dynsym.h"
 
 /*
- * First calls, before anything was looked up. They are reached only until otp_real_init has run, since
- * it replaces the pointers to them.
+ * First calls, before anything was looked up. They are reached only until otp_real_init has run,
+ * since it replaces the pointers to them.
  */
 static void *first_malloc(size_t size)
 {
@@ -64,7 +64,10 @@ struct wanted {
     size_t member;
 };
 
-#define WANT(symbol, field) {symbol, offsetof(struct otp_real, field)}
+#define WANT(symbol, field)                                                                        \
+    {                                                                                              \
+        symbol, offsetof(struct otp_real, field)                                                   \
+    }
 
 static const struct wanted wanted[] = {
     WANT("calloc", calloc),
@@ -111,7 +114,8 @@ static const struct wanted wanted[] = {
     WANT("_dl_find_object", find_object),
     WANT("__cxa_at_quick_exit", at_quick_exit),
     WANT("free", free),
-    /* Last: as long as malloc leads here, another thread repeats the look-up rather than use a half. */
+    /* Last: as long as malloc leads here, another thread repeats the look-up rather than use a
+       half. */
     WANT("malloc", malloc),
 };
 
@@ -130,7 +134,8 @@ void otp_real_init(void)
     struct otp_dynsym aligned = otp_dynsym_find("aligned_alloc", _DYNAMIC);
     struct otp_dynsym release = otp_dynsym_find("free", _DYNAMIC);
     struct otp_dynsym take = otp_dynsym_find("malloc", _DYNAMIC);
-    /* An allocator may define malloc and free but leave memalign to libc: the two must not be mixed. */
+    /* An allocator may define malloc and free but leave memalign to libc: the two must not be
+     * mixed. */
     if (take.object == release.object) {
         struct otp_dynsym own = memalign.object == release.object  ? memalign
                                 : aligned.object == release.object ? aligned

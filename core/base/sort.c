@@ -19,8 +19,8 @@ static void sift_down(const struct job *j, size_t root, size_t count)
         if (child >= count) {
             break;
         }
-        if (child + 1 < count && j->cmp(j->items + child * j->size,
-                                        j->items + (child + 1) * j->size, j->arg) < 0) {
+        if (child + 1 < count &&
+            j->cmp(j->items + child * j->size, j->items + (child + 1) * j->size, j->arg) < 0) {
             child++;
         }
         if (j->cmp(tmp, j->items + child * j->size, j->arg) >= 0) {

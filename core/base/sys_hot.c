@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <time.h>
 
-
 void *otp_sys_map(size_t bytes)
 {
     long r = OTP_SYS6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Heap sampling. The fast path is a countdown of bytes in thread-local storage; what is sampled goes through the
- * otp_enter_ functions of arch.h into the otp_sampled_ functions of alloc_hot.c.
+ * Heap sampling. The fast path is a countdown of bytes in thread-local storage; what is sampled
+ * goes through the otp_enter_ functions of arch.h into the otp_sampled_ functions of alloc_hot.c.
  *
- * Whether a block handed to free may be a sampled one is seen from its address alone while sampling is coarse:
- * sampled blocks lie at the start of a page, or 16 bytes into one (where malloc puts blocks that are a
- * mapping of their own). When sampling is fine enough for that to waste memory, every free is looked up.
+ * Whether a block handed to free may be a sampled one is seen from its address alone while sampling
+ * is coarse: sampled blocks lie at the start of a page, or 16 bytes into one (where malloc puts
+ * blocks that are a mapping of their own). When sampling is fine enough for that to waste memory,
+ * every free is looked up.
  *
- * I1  A free is booked before the block is given back (I-free-before): afterwards another thread may own it.
- * I2  What the profiler itself does never allocates from the host, and calls that the host's allocator makes
- *     to itself are not counted again.
+ * I1  A free is booked before the block is given back (I-free-before): afterwards another thread
+ * may own it.
+ *
+ * I2  What the profiler itself does never allocates from the host, and calls that the host's
+ * allocator makes to itself are not counted again.
  */
 #ifndef OTP_CAPTURE_ALLOC_H
 #define OTP_CAPTURE_ALLOC_H
@@ -27,12 +30,14 @@ extern uintptr_t otp_free_mask;
 /* Sets the way of telling sampled blocks, by the interval. Context: init. */
 void otp_alloc_init(void);
 
-/* True when an allocation of size bytes is not sampled; then it has been counted down. Context: hot. */
+/* True when an allocation of size bytes is not sampled; then it has been counted down. Context:
+ * hot. */
 OTP_INLINE bool otp_alloc_skip(size_t size)
 {
     uint64_t left = otp_tls.countdown;
     if (OTP_LIKELY(size < left)) {
-        otp_tls.countdown = left + ~(uint64_t)size; /* left - size - 1: an empty block counts as a byte */
+        otp_tls.countdown =
+            left + ~(uint64_t)size; /* left - size - 1: an empty block counts as a byte */
         return true;
     }
     return false;

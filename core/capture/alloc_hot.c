@@ -18,8 +18,9 @@
 #define PAGE ((size_t)4096)
 #define TAG_MASK ((uintptr_t)0xfef) /* at 0 or 16 within a page */
 #define TAG_MIN_INTERVAL ((uint64_t)256 << 10)
-#define OWN_MAPPING_MIN ((size_t)128 << 10) /* from here on malloc may give a mapping of its own */
-#define UNCACHED_MIN ((size_t)1040) /* glibc's per-thread cache ends at 1032 */
+#define OWN_MAPPING_MIN ((size_t)128 << 10) /* from here on malloc may give a mapping of its own   \
+                                             */
+#define UNCACHED_MIN ((size_t)1040)         /* glibc's per-thread cache ends at 1032 */
 #define NEVER (UINT64_MAX / 2)
 
 uintptr_t otp_free_mask = UINTPTR_MAX;
@@ -40,12 +41,13 @@ static bool is_tagged(const void *p)
 
 static uint64_t draw_gap(struct otp_thread *t)
 {
-    return otp_settings.heap_interval <= 1 ? 0 : otp_random_gap(&t->random, otp_settings.heap_interval);
+    return otp_settings.heap_interval <= 1 ? 0
+                                           : otp_random_gap(&t->random, otp_settings.heap_interval);
 }
 
 /*
- * Decides anew for a call that reached the slow path. NULL: not sampled, and counted down. Otherwise the
- * thread, inside capture until otp_thread_leave.
+ * Decides anew for a call that reached the slow path. NULL: not sampled, and counted down.
+ * Otherwise the thread, inside capture until otp_thread_leave.
  */
 static struct otp_thread *begin(size_t size, const struct otp_regs *regs)
 {
@@ -168,9 +170,10 @@ static void unshield(uint64_t saved)
 }
 
 /*
- * memalign that falls back to what the host asked for, errno as that leaves it. Small blocks are made larger than what
- * glibc keeps in its per-thread cache: from there the next allocation would get the same address, and
- * the thread's hottest block would be looked up at every free although it is not sampled any more.
+ * memalign that falls back to what the host asked for, errno as that leaves it. Small blocks are
+ * made larger than what glibc keeps in its per-thread cache: from there the next allocation would
+ * get the same address, and the thread's hottest block would be looked up at every free although it
+ * is not sampled any more.
  */
 static void *aligned_block(size_t size)
 {
@@ -359,8 +362,8 @@ int otp_sampled_posix_memalign(void **out, size_t alignment, size_t size,
     struct otp_thread *t = otp_alloc_skip(size) ? NULL : begin(size, regs);
     bool is_valid = alignment % sizeof(void *) == 0;
     uint64_t saved = shield();
-    int r = otp_real.posix_memalign(out, t == NULL || !is_valid ? alignment : tag_alignment(alignment),
-                                    size);
+    int r = otp_real.posix_memalign(
+        out, t == NULL || !is_valid ? alignment : tag_alignment(alignment), size);
     unshield(saved);
     if (t != NULL) {
         end(t, r == 0 ? *out : NULL, size, regs);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few things that only assembly can do. Everything that knows the processor is here and in arch_hot.c. */
+/* The few things that only assembly can do. Everything that knows the processor is here and in
+ * arch_hot.c. */
 #ifndef OTP_CAPTURE_ARCH_H
 #define OTP_CAPTURE_ARCH_H
 
@@ -14,7 +15,8 @@ struct otp_regs {
     uint64_t r12;
     uint64_t rbx;
     uint64_t rbp;
-    uint64_t return_address; /* into the caller; the caller's stack pointer is just behind this word */
+    uint64_t
+        return_address; /* into the caller; the caller's stack pointer is just behind this word */
 };
 
 /* The caller's stack pointer after the call returns. */
@@ -46,15 +48,15 @@ static inline uintptr_t otp_arch_sp(void)
 }
 
 /*
- * Starts a thread of this process: clone(2) with flags on a new stack, where fn(arg) runs and then the thread
- * ends (the thread only). Returns the thread id or -errno. Context: hot.
+ * Starts a thread of this process: clone(2) with flags on a new stack, where fn(arg) runs and then
+ * the thread ends (the thread only). Returns the thread id or -errno. Context: hot.
  */
 long otp_arch_clone_thread(unsigned long flags, void *stack_top, int *tid_word, void *tls,
                            void (*fn)(void *), void *arg);
 
 /*
- * Entries for allocator calls that are sampled: they keep the caller's registers and pass them on. To be
- * reached by a tail call, so that the caller of the interposed function is the caller here.
+ * Entries for allocator calls that are sampled: they keep the caller's registers and pass them on.
+ * To be reached by a tail call, so that the caller of the interposed function is the caller here.
  */
 void *otp_enter_malloc(size_t size);
 void *otp_enter_calloc(size_t count, size_t size);

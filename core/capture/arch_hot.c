@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* x86-64. Calling convention: System V psABI 3.2; signal return: the kernel's x86 rt_sigreturn frame. */
+/* x86-64. Calling convention: System V psABI 3.2; signal return: the kernel's x86 rt_sigreturn
+ * frame. */
 #include "core/capture/arch.h"
 
 __asm__(".text\n"
@@ -33,7 +34,8 @@ __asm__(".text\n"
         "    syscall\n"
         "    .size otp_arch_sigreturn, . - otp_arch_sigreturn\n");
 
-/* rdi flags, rsi stack, rdx tid word, rcx tls, r8 fn, r9 arg -> clone(flags, stack, tid, tid, tls). */
+/* rdi flags, rsi stack, rdx tid word, rcx tls, r8 fn, r9 arg -> clone(flags, stack, tid, tid, tls).
+ */
 __asm__(".text\n"
         ".globl otp_arch_clone_thread\n"
         ".hidden otp_arch_clone_thread\n"
@@ -74,7 +76,8 @@ __asm__(".text\n"
         "    .cfi_endproc\n"
         "    .size otp_arch_clone_thread, . - otp_arch_clone_thread\n");
 
-/* Six pushes give struct otp_regs, its last word being the return address. arg_n gets its address. */
+/* Six pushes give struct otp_regs, its last word being the return address. arg_n gets its address.
+ */
 #define ENTER(name, arg_register)                                                                  \
     __asm__(".text\n"                                                                              \
             ".globl otp_enter_" #name "\n"                                                         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all of capture shares: the settings, fixed before capturing starts, and the words by which the
- * engine switches it. Everything here is read by host threads at any moment.
+ * What all of capture shares: the settings, fixed before capturing starts, and the words by which
+ * the engine switches it. Everything here is read by host threads at any moment.
  */
 #ifndef OTP_CAPTURE_CAPTURE_H
 #define OTP_CAPTURE_CAPTURE_H
@@ -16,16 +16,17 @@ struct otp_capture_settings {
     bool is_cpu_on;
     bool is_heap_on;
     bool has_timestamps;
-    bool has_thread_id;      /* thread.id is part of a sample's context */
+    bool has_thread_id; /* thread.id is part of a sample's context */
     bool has_thread_name;
-    int signo;               /* of the CPU timers */
-    uint32_t max_depth;      /* frames, the marker of a cut stack included */
-    uint32_t ring_bytes;     /* power of two */
+    int signo;           /* of the CPU timers */
+    uint32_t max_depth;  /* frames, the marker of a cut stack included */
+    uint32_t ring_bytes; /* power of two */
     uint64_t cpu_period_ns;
-    uint64_t heap_interval;  /* mean bytes between samples; 1: every allocation */
-    uintptr_t own_start;     /* our own code, left out of stacks */
+    uint64_t heap_interval; /* mean bytes between samples; 1: every allocation */
+    uintptr_t own_start;    /* our own code, left out of stacks */
     uintptr_t own_end;
-    void (*need_worker)(void); /* called when there is something to drain and nobody to do it; hot */
+    void (*need_worker)(
+        void); /* called when there is something to drain and nobody to do it; hot */
 };
 
 extern struct otp_capture_settings otp_settings;

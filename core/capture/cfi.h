@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call frame information boiled down: for one address, how the caller's frame is found from stack pointer and frame
- * pointer alone. That covers nearly all compiled code; the rest is left to libunwind.
+ * Call frame information boiled down: for one address, how the caller's frame is found from stack
+ * pointer and frame pointer alone. That covers nearly all compiled code; the rest is left to
+ * libunwind.
  */
 #ifndef OTP_CAPTURE_CFI_H
 #define OTP_CAPTURE_CFI_H
@@ -26,9 +27,9 @@ struct otp_rule {
 };
 
 /*
- * Reads the rule for addr (inside the object) from the object's .eh_frame in memory. Never reads outside the
- * object, nor from pages that cannot be read. Source: LSB Core, "Exception Frames"; DWARF 4, 6.4.
- * Context: hot.
+ * Reads the rule for addr (inside the object) from the object's .eh_frame in memory. Never reads
+ * outside the object, nor from pages that cannot be read. Source: LSB Core, "Exception Frames";
+ * DWARF 4, 6.4. Context: hot.
  */
 struct otp_rule otp_cfi_rule(const struct otp_object_range *object, uintptr_t addr);
 

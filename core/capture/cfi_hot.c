@@ -13,10 +13,10 @@
 #define ENC_DATAREL 0x30U
 #define ENC_FORMAT 0x0fU
 #define ENC_BASE 0x70U
-#define REG_FRAME 6U    /* rbp; DWARF numbers of the System V psABI */
-#define REG_STACK 7U    /* rsp */
+#define REG_FRAME 6U /* rbp; DWARF numbers of the System V psABI */
+#define REG_STACK 7U /* rsp */
 #define REG_RETURN 16U
-#define STACK_DEPTH 8U  /* nested DW_CFA_remember_state */
+#define STACK_DEPTH 8U /* nested DW_CFA_remember_state */
 #define MAX_INSTRUCTIONS 4096U
 
 /* A position in the object's memory; after a read that is not possible everything reads as 0. */
@@ -160,7 +160,8 @@ static uintptr_t find_fde(struct cursor *c, uintptr_t addr)
     uint8_t frame_encoding = (uint8_t)number(c, 1);
     uint8_t count_encoding = (uint8_t)number(c, 1);
     uint8_t table_encoding = (uint8_t)number(c, 1);
-    if (version != 1 || table_encoding != (ENC_DATAREL | ENC_SDATA4) || count_encoding == ENC_OMIT) {
+    if (version != 1 || table_encoding != (ENC_DATAREL | ENC_SDATA4) ||
+        count_encoding == ENC_OMIT) {
         return 0;
     }
     (void)encoded(c, frame_encoding, base);
@@ -358,7 +359,8 @@ static bool run_frame(struct cursor *c, struct machine *m, uint8_t op)
     }
 }
 
-/* Bytes by which an instruction moves the location; 0 for all others, that are then not consumed. */
+/* Bytes by which an instruction moves the location; 0 for all others, that are then not consumed.
+ */
 static bool read_advance(struct cursor *c, const struct machine *m, uint8_t op, uint64_t *out)
 {
     if (op >> 6 == 1) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sample knows besides its stack: name and id of the thread, numbered. Each distinct pair has one
- * number for ever, so that a sample carries four bytes.
+ * What a sample knows besides its stack: name and id of the thread, numbered. Each distinct pair
+ * has one number for ever, so that a sample carries four bytes.
  */
 #ifndef OTP_CAPTURE_CONTEXT_H
 #define OTP_CAPTURE_CONTEXT_H

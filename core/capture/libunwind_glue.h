@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions to which the build binds what libunwind would otherwise take from elsewhere. All are called on a
- * scratch stack only, whose base holds the unwinder they belong to.
+ * The functions to which the build binds what libunwind would otherwise take from elsewhere. All
+ * are called on a scratch stack only, whose base holds the unwinder they belong to.
  */
 #ifndef OTP_CAPTURE_LIBUNWIND_GLUE_H
 #define OTP_CAPTURE_LIBUNWIND_GLUE_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only the kernel can tell of a thread, asked by the worker: whether it still exists, and its name. */
+/* What only the kernel can tell of a thread, asked by the worker: whether it still exists, and its
+ * name. */
 #ifndef OTP_CAPTURE_NAMES_H
 #define OTP_CAPTURE_NAMES_H
 

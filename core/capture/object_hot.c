@@ -17,7 +17,8 @@
 #define CHUNK_OBJECTS 32U
 #define MAX_CHUNKS 512U
 #define MAX_OBJECTS (CHUNK_OBJECTS * MAX_CHUNKS)
-#define HASH_SLOTS 4096U /* each leads to the newest object of that hash; older ones follow by chain */
+#define HASH_SLOTS                                                                                 \
+    4096U /* each leads to the newest object of that hash; older ones follow by chain */
 #define MAX_CHAIN 64
 
 /* Result of _dl_find_object. Source: glibc manual, "Dynamic Linker Introspection". */
@@ -112,8 +113,7 @@ static void read_headers(struct otp_object *o)
         Elf64_Phdr ph;
         memcpy(&ph, (const void *)(o->start + eh.e_phoff + i * sizeof(ph)), sizeof(ph));
         uintptr_t at = o->bias + ph.p_vaddr;
-        if (ph.p_type == PT_NOTE && at >= o->start && at < o->end &&
-            ph.p_memsz <= o->end - at) {
+        if (ph.p_type == PT_NOTE && at >= o->start && at < o->end && ph.p_memsz <= o->end - at) {
             otp_object_read_build_id(o, (const void *)at, ph.p_memsz);
         }
     }
@@ -151,8 +151,7 @@ static bool is_same_place(const struct otp_object *o, const struct found *f)
 
 static bool is_same_object(const struct otp_object *a, const struct otp_object *b)
 {
-    return a->bias == b->bias && a->name_len == b->name_len &&
-           a->build_id_len == b->build_id_len &&
+    return a->bias == b->bias && a->name_len == b->name_len && a->build_id_len == b->build_id_len &&
            memcmp(a->build_id, b->build_id, a->build_id_len) == 0 &&
            memcmp(a->name, b->name, a->name_len) == 0;
 }

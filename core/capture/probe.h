@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asks the kernel whether memory can be read, a page at a time, and remembers the answer for one sample. */
+/* Asks the kernel whether memory can be read, a page at a time, and remembers the answer for one
+ * sample. */
 #ifndef OTP_CAPTURE_PROBE_H
 #define OTP_CAPTURE_PROBE_H
 
@@ -20,8 +21,8 @@ struct otp_probe {
 };
 
 /*
- * rt_sigprocmask copies the new mask in before it finds that `how` is invalid, so it answers EFAULT or EINVAL and
- * changes nothing. Every sandbox allows it. Context: hot.
+ * rt_sigprocmask copies the new mask in before it finds that `how` is invalid, so it answers EFAULT
+ * or EINVAL and changes nothing. Every sandbox allows it. Context: hot.
  */
 static inline bool otp_probe_page(uintptr_t page)
 {

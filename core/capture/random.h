@@ -2,9 +2,9 @@
 /*
  * Random numbers and the three functions that sampling needs, without libm.
  *
- * A heap sample is a point of a Poisson process over the bytes allocated, with one point per interval on
- * average. An allocation of n bytes holds at least one point with probability 1 - exp(-n / interval);
- * dividing by that probability makes its contribution unbiased.
+ * A heap sample is a point of a Poisson process over the bytes allocated, with one point per
+ * interval on average. An allocation of n bytes holds at least one point with probability 1 -
+ * exp(-n / interval); dividing by that probability makes its contribution unbiased.
  */
 #ifndef OTP_CAPTURE_RANDOM_H
 #define OTP_CAPTURE_RANDOM_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules that were read before, for all threads. A slot is a key and a value; a reader takes the value only between two
- * equal readings of the key, and a writer makes the key "busy" while it writes (pairs: RULE-KEY).
- * The key holds the unload epoch, so what was learnt before a dlclose is not found after it.
+ * Rules that were read before, for all threads. A slot is a key and a value; a reader takes the
+ * value only between two equal readings of the key, and a writer makes the key "busy" while it
+ * writes (pairs: RULE-KEY). The key holds the unload epoch, so what was learnt before a dlclose is
+ * not found after it.
  */
 #ifndef OTP_CAPTURE_RULES_H
 #define OTP_CAPTURE_RULES_H

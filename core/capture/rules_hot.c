@@ -104,7 +104,8 @@ void otp_rules_add(uintptr_t addr, const struct otp_known_rule *known)
     uint64_t key = key_of(addr);
     struct slot *s = slot_of(t, key);
     uint64_t before = otp_load_relaxed(&s->key);
-    /* One writer at a time: who finds the slot busy or loses the exchange leaves it to the other. */
+    /* One writer at a time: who finds the slot busy or loses the exchange leaves it to the other.
+     */
     if (before == KEY_BUSY || !otp_cas_acq_rel(&s->key, &before, KEY_BUSY)) {
         return;
     }

@@ -65,7 +65,8 @@ static bool collect_known(struct known *k, uint32_t room)
         int32_t tid = t->tid;
         bool has_timer = otp_load_relaxed(&t->has_timer) != 0;
         uint32_t state = otp_load_relaxed(&t->state);
-        /* An ended thread keeps its number until it is gone: it must not come back as a stranger. */
+        /* An ended thread keeps its number until it is gone: it must not come back as a stranger.
+         */
         if (tid != 0 && ((state == OTP_THREAD_LIVE && has_timer) || state == OTP_THREAD_ENDED)) {
             k->tids[k->count] = tid;
             if (!otp_map_add(&k->map, otp_hash_mix(0, (uint64_t)tid), k->count)) {

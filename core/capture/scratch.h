@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks that capture runs on, so that it needs next to nothing of the host's stack, which may be that of a
- * coroutine or nearly used up. A few are shared by all threads: as many are needed as
+ * Stacks that capture runs on, so that it needs next to nothing of the host's stack, which may be
+ * that of a coroutine or nearly used up. A few are shared by all threads: as many are needed as
  * captures run at the same moment.
  */
 #ifndef OTP_CAPTURE_SCRATCH_H

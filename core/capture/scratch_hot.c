@@ -38,7 +38,8 @@ uint32_t otp_scratch_claim(void)
 void otp_scratch_release(uint32_t taken)
 {
     if (taken != 0) {
-        (void)__atomic_fetch_and(&taken_bits, ~(1U << (taken - 1)), __ATOMIC_RELEASE); /* pairs: SCRATCH */
+        (void)__atomic_fetch_and(&taken_bits, ~(1U << (taken - 1)),
+                                 __ATOMIC_RELEASE); /* pairs: SCRATCH */
     }
 }
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which signals are the profiler's, and how the host is kept from noticing. The CPU timers use one signal:
- * SIGPROF as long as the host leaves it alone, else a real-time signal that it leaves alone. Deadly signals
- * that the host leaves at their default get a handler that writes the last profile and then lets
- * the default happen.
+ * Which signals are the profiler's, and how the host is kept from noticing. The CPU timers use one
+ * signal: SIGPROF as long as the host leaves it alone, else a real-time signal that it leaves
+ * alone. Deadly signals that the host leaves at their default get a handler that writes the last
+ * profile and then lets the default happen.
  *
  * I1  What the host asks about a signal of ours is answered with what was there before us.
- * I2  When the host wants a signal of ours for itself it gets it, pending ticks thrown away first: the timers
- *     move to another one.
+ *
+ * I2  When the host wants a signal of ours for itself it gets it, pending ticks thrown away first:
+ * the timers move to another one.
  */
 #ifndef OTP_CAPTURE_SIGNALS_H
 #define OTP_CAPTURE_SIGNALS_H
@@ -15,14 +16,16 @@
 #include <signal.h>
 #include <stdbool.h>
 
-/* Takes a signal for the timers (if wanted) and guards the deadly ones. False: none. Context: init. */
+/* Takes a signal for the timers (if wanted) and guards the deadly ones. False: none. Context: init.
+ */
 bool otp_signals_start(bool wants_timer, void (*on_deadly)(void));
 /* Puts back what was there, for signals that are still ours; no timer may run. Context: init. */
 void otp_signals_stop(void);
 
 /* Answers a question about a signal of ours: true, and old (may be NULL) filled. Context: hot. */
 bool otp_signals_answer(int signo, struct sigaction *old);
-/* The host is about to change signo or to use it: from here on it is as if we were not. Context: hot. */
+/* The host is about to change signo or to use it: from here on it is as if we were not. Context:
+ * hot. */
 void otp_signals_before(int signo);
 /* The host has changed signo: a deadly one that is at its default again is guarded again. */
 void otp_signals_after(int signo);

@@ -13,7 +13,8 @@
 
 #define SET_BYTES 8
 #define SA_RESTORER_FLAG 0x04000000UL
-#define RT_FIRST 62 /* real-time signals are tried from here down; libcs take from the other end */
+#define RT_FIRST 62 /* real-time signals are tried from here down; libcs take from the other end   \
+                     */
 #define RT_LAST 36
 #define KERNEL_DEFAULT ((handler_fn)0)
 #define KERNEL_IGNORE ((handler_fn)1)
@@ -178,7 +179,8 @@ static void move_timers(bool has_signal)
         if (t == NULL) {
             return;
         }
-        if (otp_load_acquire(&t->state) == OTP_THREAD_LIVE && otp_load_relaxed(&t->has_timer) != 0) {
+        if (otp_load_acquire(&t->state) == OTP_THREAD_LIVE &&
+            otp_load_relaxed(&t->has_timer) != 0) {
             otp_timer_stop(t);
             if (has_signal) {
                 (void)otp_timer_start(t);

@@ -53,9 +53,10 @@ static bool describe(struct builder *b, struct otp_object *o)
         unsigned char bytes[HEADER_BYTES];
         Elf64_Ehdr header;
     } first;
-    if (otp_sys_pread_full(b->mem, first.bytes, sizeof(first), o->start) < (long)sizeof(Elf64_Ehdr) ||
-        memcmp(first.bytes, ELFMAG, SELFMAG) != 0 || first.header.e_phentsize != sizeof(Elf64_Phdr) ||
-        first.header.e_phoff > HEADER_BYTES ||
+    if (otp_sys_pread_full(b->mem, first.bytes, sizeof(first), o->start) <
+            (long)sizeof(Elf64_Ehdr) ||
+        memcmp(first.bytes, ELFMAG, SELFMAG) != 0 ||
+        first.header.e_phentsize != sizeof(Elf64_Phdr) || first.header.e_phoff > HEADER_BYTES ||
         first.header.e_phnum > (HEADER_BYTES - first.header.e_phoff) / sizeof(Elf64_Phdr)) {
         return false;
     }
@@ -90,14 +91,16 @@ static bool visit(void *arg, const struct otp_maps_entry *e)
 {
     struct builder *b = arg;
     uint32_t dev = e->dev_major << 20 | e->dev_minor;
-    b->hash = otp_hash_mix(otp_hash_mix(b->hash, e->start), e->end ^ e->inode << 20 ^ e->offset << 8);
+    b->hash =
+        otp_hash_mix(otp_hash_mix(b->hash, e->start), e->end ^ e->inode << 20 ^ e->offset << 8);
     struct otp_object *last = b->count == 0 ? NULL : &b->objects[b->count - 1];
     bool is_vdso = e->name.len == 6 && memcmp(e->name.data, "[vdso]", 6) == 0;
     if (e->inode == 0 && !is_vdso) {
         b->last_inode = 0;
         return true;
     }
-    if (last != NULL && !is_vdso && e->inode == b->last_inode && dev == b->last_dev && e->offset != 0) {
+    if (last != NULL && !is_vdso && e->inode == b->last_inode && dev == b->last_dev &&
+        e->offset != 0) {
         last->end = e->end;
         return true;
     }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A table of the loaded objects, for C libraries without a lock-free look-up of their own (glibc before 2.35). It is
- * built from /proc/self/maps, never from the loader's lists, and replaced as a whole.
+ * A table of the loaded objects, for C libraries without a lock-free look-up of their own (glibc
+ * before 2.35). It is built from /proc/self/maps, never from the loader's lists, and replaced as a
+ * whole.
  *
- * I1  A published table never changes; its memory is used again only after every thread has been seen outside
- *     capture (pairs: SNAPSHOT).
- * I2  An object that was not there at the start may be unloaded at any time: it is found only in a table that was
- *     built since the last dlclose.
+ * I1  A published table never changes; its memory is used again only after every thread has been
+ * seen outside capture (pairs: SNAPSHOT).
+ *
+ * I2  An object that was not there at the start may be unloaded at any time: it is found only in a
+ * table that was built since the last dlclose.
  */
 #ifndef OTP_CAPTURE_SNAPSHOT_H
 #define OTP_CAPTURE_SNAPSHOT_H

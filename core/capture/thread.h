@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of each host thread. Records live in chunks that are never unmapped; a record is reused when
- * its thread is gone and its ring drained.
+ * What is known of each host thread. Records live in chunks that are never unmapped; a record is
+ * reused when its thread is gone and its ring drained.
  *
- * I1  A record is owned by its thread from otp_thread_attach on; fields without a note are that thread's.
- * I2  state: FREE -> LIVE by whoever claims it (compare and swap), LIVE -> ENDED by the thread or by
- *     the worker when the thread is gone, ENDED -> FREE by the worker alone, after the last drain.
- * I3  busy is set while the thread is inside capture; its own signal handler then leaves everything alone.
+ * I1  A record is owned by its thread from otp_thread_attach on; fields without a note are that
+ * thread's.
+ *
+ * I2  state: FREE -> LIVE by whoever claims it (compare and swap), LIVE -> ENDED by the thread or
+ * by the worker when the thread is gone, ENDED -> FREE by the worker alone, after the last drain.
+ *
+ * I3  busy is set while the thread is inside capture; its own signal handler then leaves everything
+ * alone.
  */
 #ifndef OTP_CAPTURE_THREAD_H
 #define OTP_CAPTURE_THREAD_H
@@ -27,19 +31,19 @@ struct otp_thread {
     uint32_t number;     /* of this record */
     int32_t tid;
     uint32_t busy;
-    uint32_t context;    /* atomic: the worker corrects it when the name changed behind our back */
-    uintptr_t busy_sp;   /* host stack pointer when busy was set */
-    uint32_t scratch;    /* scratch stack in use while busy, plus 1 */
+    uint32_t context;  /* atomic: the worker corrects it when the name changed behind our back */
+    uintptr_t busy_sp; /* host stack pointer when busy was set */
+    uint32_t scratch;  /* scratch stack in use while busy, plus 1 */
     uint32_t has_timer;
     int32_t timer_id;
-    uint32_t carried;    /* timer expiries that no sample stands for yet */
+    uint32_t carried;     /* timer expiries that no sample stands for yet */
     uint64_t cpu_seen_ns; /* CPU time that samples stand for; 0: none yet */
-    uint64_t random;     /* state of the generator */
-    uint32_t random_gap; /* 1: the first gap of the thread was drawn */
-    uintptr_t stack_low; /* known stack; both 0 when none is known */
+    uint64_t random;      /* state of the generator */
+    uint32_t random_gap;  /* 1: the first gap of the thread was drawn */
+    uintptr_t stack_low;  /* known stack; both 0 when none is known */
     uintptr_t stack_high;
-    struct otp_ring *ring; /* made by the thread, read by the worker (pairs: RING-BIRTH) */
-    void *(*start)(void *); /* what pthread_create was given, for the start of the thread */
+    struct otp_ring *ring;    /* made by the thread, read by the worker (pairs: RING-BIRTH) */
+    void *(*start)(void *);   /* what pthread_create was given, for the start of the thread */
     int (*start_c11)(void *); /* or thrd_create */
     void *start_arg;
     size_t start_stack_bytes;
@@ -63,10 +67,12 @@ struct otp_thread *otp_thread_claim(void);
 void otp_thread_unclaim(struct otp_thread *t);
 /* Makes t the calling thread's record. stack_bytes: size of its stack, 0 unknown. Context: hot. */
 void otp_thread_attach(struct otp_thread *t, size_t stack_bytes);
-/* The calling thread's record, claimed and attached when it has none yet; may be NULL. Context: hot. */
+/* The calling thread's record, claimed and attached when it has none yet; may be NULL. Context:
+ * hot. */
 struct otp_thread *otp_thread_current(void);
 /* Puts what the thread will run into a new record; name and stack size go with it. Context: hot. */
-void otp_thread_prepare(struct otp_thread *t, void *(*start)(void *), void *arg, size_t stack_bytes);
+void otp_thread_prepare(struct otp_thread *t, void *(*start)(void *), void *arg,
+                        size_t stack_bytes);
 /* First act of a new thread whose record is t: attaches and arms the timer. Context: hot. */
 void otp_thread_begin(struct otp_thread *t);
 /* Start routine of a thread whose record is arg. Context: hot. */

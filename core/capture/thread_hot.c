@@ -198,7 +198,8 @@ void otp_thread_end(void)
         return; /* a child of vfork or clone runs on the thread's memory but is not the thread */
     }
     otp_timer_stop(t);
-    /* What runs after this (destructors of thread-specific data) may still allocate and use the record. */
+    /* What runs after this (destructors of thread-specific data) may still allocate and use the
+     * record. */
     otp_store_release(&t->state, OTP_THREAD_ENDED);
     if (otp_add_relaxed(&ended_count, 1) % WAKE_EACH_ENDED == WAKE_EACH_ENDED - 1 &&
         otp_load_relaxed(&otp_worker_alive) != 0) {
@@ -263,8 +264,9 @@ bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp)
 {
     if (OTP_UNLIKELY(t->busy != 0)) {
         /*
-         * A handler of the host that interrupted capture runs below it on the stack. Being above (or on
-         * the same spot) means that capture was left for good, by a jump out of such a handler.
+         * A handler of the host that interrupted capture runs below it on the stack. Being above
+         * (or on the same spot) means that capture was left for good, by a jump out of such a
+         * handler.
          */
         bool is_abandoned = host_sp >= t->busy_sp && !otp_scratch_holds(host_sp);
         if (!is_abandoned) {

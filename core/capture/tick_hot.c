@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One CPU sample. It stands for the CPU time that its thread used since the sample before, which makes the sum
- * true whatever happened to single expiries; the first one of a thread stands for the whole periods that
- * expired, since its moment was drawn at random within the first period.
+ * One CPU sample. It stands for the CPU time that its thread used since the sample before, which
+ * makes the sum true whatever happened to single expiries; the first one of a thread stands for the
+ * whole periods that expired, since its moment was drawn at random within the first period.
  */
 #define _GNU_SOURCE /* register names of ucontext */
 #include "core/capture/tick.h"

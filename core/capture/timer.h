@@ -9,9 +9,10 @@
 #include "core/capture/thread.h"
 
 /*
- * Arms the timer of t, first expiry at a random moment of the first period so that threads of any length are
- * sampled in proportion. Can be called from another thread (the kernel lets any thread of the process arm a
- * timer on a thread's clock). False and counted when the kernel refuses. Context: hot.
+ * Arms the timer of t, first expiry at a random moment of the first period so that threads of any
+ * length are sampled in proportion. Can be called from another thread (the kernel lets any thread
+ * of the process arm a timer on a thread's clock). False and counted when the kernel refuses.
+ * Context: hot.
  */
 bool otp_timer_start(struct otp_thread *t);
 /* Deletes the timer, if any. Context: hot. */

@@ -2,11 +2,13 @@
 /*
  * Unwinding of the calling thread's own stack by libunwind, on a scratch stack.
  *
- * I1  Every word of the host's stack is read by otp_unw_access_mem, which knows what is mapped: the rest of a
- *     stack whose bounds are known, else pages that the kernel has just confirmed. Nothing is
+ * I1  Every word of the host's stack is read by otp_unw_access_mem, which knows what is mapped: the
+ * rest of a stack whose bounds are known, else pages that the kernel has just confirmed. Nothing is
  *     remembered from one sample to the next.
- * I2  libunwind makes no system call, takes no lock and asks the loader nothing: those of its references are
- *     bound to functions here (see docs/SIGNAL-SAFETY.md).
+ *
+ * I2  libunwind makes no system call, takes no lock and asks the loader nothing: those of its
+ * references are bound to functions here (see docs/SIGNAL-SAFETY.md).
+ *
  * I3  The stack pointer must grow from frame to frame, except out of a signal frame.
  */
 #ifndef OTP_CAPTURE_UNWIND_H
@@ -26,8 +28,8 @@ struct otp_unwind;
 void otp_unwind_init(void);
 
 /*
- * The unwinder that lives at the base of a scratch stack. It is filled on the host's stack, and the rest
- * happens on the scratch stack. Context: hot.
+ * The unwinder that lives at the base of a scratch stack. It is filled on the host's stack, and the
+ * rest happens on the scratch stack. Context: hot.
  */
 struct otp_unwind *otp_unwind_at(void *scratch_base);
 /* Start from the context that the kernel gave to a signal handler. */
@@ -37,7 +39,8 @@ void otp_unwind_from_call(struct otp_unwind *u, const struct otp_thread *t,
                           const struct otp_regs *regs);
 /* Walks the stack; to be called on the scratch stack. Returns the number of frames, at least 1. */
 uint32_t otp_unwind_run(struct otp_unwind *u);
-/* The frames, leaf first; a cut stack ends in OTP_FRAME_TRUNCATED. Valid until the stack is released. */
+/* The frames, leaf first; a cut stack ends in OTP_FRAME_TRUNCATED. Valid until the stack is
+ * released. */
 const uint64_t *otp_unwind_frames(const struct otp_unwind *u);
 /* Where to start calls on the scratch stack. */
 void *otp_unwind_stack_top(void *scratch_base);

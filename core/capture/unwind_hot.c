@@ -33,8 +33,8 @@ struct otp_unwind {
     bool is_signal_start;
     uint32_t range_count;
     struct otp_object_range ranges[CACHED_RANGES]; /* objects of this stack */
-    uint32_t depth;   /* frames so far, while libunwind is at work */
-    void *escape[5];  /* where libunwind is left for when it gives up */
+    uint32_t depth;                                /* frames so far, while libunwind is at work */
+    void *escape[5]; /* where libunwind is left for when it gives up */
     uint32_t pool_used;
     unsigned char pool[POOL_BYTES] OTP_ALIGNED(16);
     uint64_t frames[OTP_DEPTH_MAX + 1];
@@ -119,7 +119,8 @@ static bool find_range(struct otp_unwind *u, uintptr_t pc, struct otp_object_ran
     return true;
 }
 
-/* What libunwind gets where it would walk the loaded objects: the one that holds its address, if any. */
+/* What libunwind gets where it would walk the loaded objects: the one that holds its address, if
+ * any. */
 int otp_unw_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size, void *data),
                          void *data)
 {
@@ -145,7 +146,8 @@ int otp_unw_iterate_phdr(int (*callback)(struct dl_phdr_info *info, size_t size,
     return callback(&info, sizeof(info), data);
 }
 
-/* Objects of libunwind's pools live for one step at most: cut from a small piece that is then reused. */
+/* Objects of libunwind's pools live for one step at most: cut from a small piece that is then
+ * reused. */
 void *otp_unw_pool_alloc(size_t bytes)
 {
     struct otp_unwind *u = otp_scratch_own_base();
@@ -210,7 +212,8 @@ static bool is_signal_frame(struct otp_unwind *u, uintptr_t pc)
     return is_code && memcmp((const void *)pc, signal_return, sizeof(signal_return)) == 0;
 }
 
-/* The word for the code at addr. Small numbers without an object are markers: no code is in the first page. */
+/* The word for the code at addr. Small numbers without an object are markers: no code is in the
+ * first page. */
 static uint64_t frame_word(uint32_t object, uintptr_t addr)
 {
     return object == OTP_OBJECT_NONE && addr < PAGE ? 0 : otp_frame_make(object, addr);
@@ -321,8 +324,8 @@ static bool push(struct otp_unwind *u, uint32_t *depth, uintptr_t pc, uint64_t w
 }
 
 /*
- * Walks by simple rules as far as the end of the stack. False when a frame needs more; what it has pushed from
- * w->depth on is then to be forgotten.
+ * Walks by simple rules as far as the end of the stack. False when a frame needs more; what it has
+ * pushed from w->depth on is then to be forgotten.
  */
 static bool walk_simple(struct otp_unwind *u, struct walk w, uint32_t *out_depth)
 {
@@ -354,7 +357,8 @@ static bool try_simple_rest(struct otp_unwind *u, bool is_exact, uint32_t *depth
     unw_word_t pc = 0;
     unw_word_t sp = 0;
     unw_word_t bp = 0;
-    if (unw_get_reg(&u->cursor, UNW_REG_IP, &pc) < 0 || unw_get_reg(&u->cursor, UNW_REG_SP, &sp) < 0 ||
+    if (unw_get_reg(&u->cursor, UNW_REG_IP, &pc) < 0 ||
+        unw_get_reg(&u->cursor, UNW_REG_SP, &sp) < 0 ||
         unw_get_reg(&u->cursor, UNW_X86_64_RBP, &bp) < 0 || pc == 0) {
         return false;
     }

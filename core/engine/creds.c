@@ -28,7 +28,8 @@ static size_t read_numbers(const char *text, const char *label, uint32_t *out, s
         p = p == NULL ? NULL : p + 1;
     }
     size_t n = 0;
-    for (p = p == NULL ? NULL : p + label_len; p != NULL && n < count && *p != '\n' && *p != '\0';) {
+    for (p = p == NULL ? NULL : p + label_len;
+         p != NULL && n < count && *p != '\n' && *p != '\0';) {
         size_t len = 0;
         uint64_t value;
         while (p[len] >= '0' && p[len] <= '9') {
@@ -71,9 +72,12 @@ void otp_creds_follow(void)
     struct ids gid;
     struct ids own_uid;
     struct ids own_gid;
-    if (!read_status("/proc/self/status", leader) || !read_status("/proc/thread-self/status", own) ||
-        read_numbers(leader, "Uid:", uid.id, 4) != 4 || read_numbers(leader, "Gid:", gid.id, 4) != 4 ||
-        read_numbers(own, "Uid:", own_uid.id, 4) != 4 || read_numbers(own, "Gid:", own_gid.id, 4) != 4) {
+    if (!read_status("/proc/self/status", leader) ||
+        !read_status("/proc/thread-self/status", own) ||
+        read_numbers(leader, "Uid:", uid.id, 4) != 4 ||
+        read_numbers(leader, "Gid:", gid.id, 4) != 4 ||
+        read_numbers(own, "Uid:", own_uid.id, 4) != 4 ||
+        read_numbers(own, "Gid:", own_gid.id, 4) != 4) {
         return;
     }
     if (memcmp(&uid, &own_uid, sizeof(uid)) == 0 && memcmp(&gid, &own_gid, sizeof(gid)) == 0) {

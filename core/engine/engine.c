@@ -77,7 +77,8 @@ static void apply_settings(const struct otp_conf *conf)
     otp_hotmem_set_limit((size_t)conf->memory_limit_bytes / 2);
 }
 
-/* The main thread's stack ends where the kernel put the arguments; it may grow down to its limit. */
+/* The main thread's stack ends where the kernel put the arguments; it may grow down to its limit.
+ */
 static void attach_main_thread(void)
 {
     struct rlimit limit = {0};
@@ -173,9 +174,9 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     note_place();
     otp_engine.pid = otp_sys_getpid();
     otp_engine.start_ns = otp_sys_realtime_ns();
-    bool is_wanted = !conf->disabled && (conf->cpu || conf->heap) &&
-                     otp_conf_wants_program(
-                         conf, otp_text_make(otp_engine.program, otp_engine.program_len));
+    bool is_wanted =
+        !conf->disabled && (conf->cpu || conf->heap) &&
+        otp_conf_wants_program(conf, otp_text_make(otp_engine.program, otp_engine.program_len));
     if (!is_wanted) {
         return;
     }

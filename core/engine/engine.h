@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The profiler as a whole: starts with the process, flushes at intervals and when asked, ends with the
- * process, begins anew in a fork child.
+ * The profiler as a whole: starts with the process, flushes at intervals and when asked, ends with
+ * the process, begins anew in a fork child.
  *
- * States: OFF (not wanted here, or stood down) <- start -> ON -> stop -> ENDED. Only the process that
- * started it may stop it: a child of vfork shares our memory but has another pid.
+ * States: OFF (not wanted here, or stood down) <- start -> ON -> stop -> ENDED. Only the process
+ * that started it may stop it: a child of vfork shares our memory but has another pid.
  */
 #ifndef OTP_ENGINE_ENGINE_H
 #define OTP_ENGINE_ENGINE_H
@@ -16,11 +16,12 @@ void otp_engine_stop(void);
 /* Writes what there is and goes on: before exec, which may fail. Waits like stop. Context: init. */
 void otp_engine_flush(void);
 /*
- * Ends profiling for good, with a last flush, before the host forbids itself system calls: from then on nothing of
- * ours makes any. Context: init.
+ * Ends profiling for good, with a last flush, before the host forbids itself system calls: from
+ * then on nothing of ours makes any. Context: init.
  */
 void otp_engine_stand_down(void);
-/* Ends the worker thread until there is something to do again: the host must be alone. Context: init. */
+/* Ends the worker thread until there is something to do again: the host must be alone. Context:
+ * init. */
 void otp_engine_step_aside(void);
 /* Sees to it that the worker has its own root folder before the host changes the process's. */
 void otp_engine_settle(void);

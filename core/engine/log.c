@@ -17,8 +17,9 @@ static const char *level_name(enum otp_log_level level)
 }
 
 /*
- * A copy of the host's stderr, for one line: kept longer, it would keep a pipe open that the host closes.
- * The copy shares the host's description, which may block; poll promises a pipe room for a short line.
+ * A copy of the host's stderr, for one line: kept longer, it would keep a pipe open that the host
+ * closes. The copy shares the host's description, which may block; poll promises a pipe room for a
+ * short line.
  */
 static int copy_stderr(void)
 {
@@ -36,8 +37,8 @@ static int copy_stderr(void)
 }
 
 /*
- * The worker's descriptor table is its own: the host's stderr is found through /proc, unless it is a socket
- * or a file of another user, which cannot be opened by that name.
+ * The worker's descriptor table is its own: the host's stderr is found through /proc, unless it is
+ * a socket or a file of another user, which cannot be opened by that name.
  */
 static int open_host_stderr(void)
 {

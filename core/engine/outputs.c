@@ -100,10 +100,9 @@ void otp_outputs_open(struct otp_heap *heap)
     for (size_t i = 0; i < conf->output_count; i++) {
         const struct otp_output *c = &conf->outputs[i];
         struct output *o = &outputs[output_count];
-        bool is_open = c->kind == OTP_OUTPUT_FILE ? open_file(o, c)
-                       : c->kind == OTP_OUTPUT_UNIX || c->kind == OTP_OUTPUT_TCP
-                           ? open_socket(o, c)
-                           : false;
+        bool is_open = c->kind == OTP_OUTPUT_FILE                                ? open_file(o, c)
+                       : c->kind == OTP_OUTPUT_UNIX || c->kind == OTP_OUTPUT_TCP ? open_socket(o, c)
+                                                                                 : false;
         output_count += is_open;
     }
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The outputs of OTELPROF_OUTPUT: each gets every flush, in its own compression. What an output does not take
- * is kept for a while and offered again, oldest first; past the limit the oldest is dropped and counted.
+ * The outputs of OTELPROF_OUTPUT: each gets every flush, in its own compression. What an output
+ * does not take is kept for a while and offered again, oldest first; past the limit the oldest is
+ * dropped and counted.
  */
 #ifndef OTP_ENGINE_OUTPUTS_H
 #define OTP_ENGINE_OUTPUTS_H

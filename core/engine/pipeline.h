@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of the data on the worker's side. This is the one place that knows all stages: it takes records from
- * the rings and sums from the ledger, has them interned and named, tells them to the builder, and gives the
- * bytes to the sinks. No stage calls the next.
+ * The way of the data on the worker's side. This is the one place that knows all stages: it takes
+ * records from the rings and sums from the ledger, has them interned and named, tells them to the
+ * builder, and gives the bytes to the sinks. No stage calls the next.
  */
 #ifndef OTP_ENGINE_PIPELINE_H
 #define OTP_ENGINE_PIPELINE_H

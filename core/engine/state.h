@@ -16,7 +16,7 @@ struct otp_engine {
     struct otp_conf conf;
     int pid; /* of the process that this state is for */
     bool is_fork_child;
-    uint64_t start_ns; /* wall clock when capturing began */
+    uint64_t start_ns;      /* wall clock when capturing began */
     char cwd[OTP_PATH_MAX]; /* at that moment; "" when unknown */
     size_t cwd_len;
     char program[OTP_NAME_MAX + 1]; /* base name */
@@ -36,11 +36,13 @@ void otp_engine_log(enum otp_log_level level, const char *text, size_t len);
 void otp_worker_ensure(void);
 /* True when there is no worker and will be none. Context: any. */
 bool otp_worker_has_failed(void);
-/* Waits until the worker is gone, after it was asked to stop or pause; not for ever. Context: init. */
+/* Waits until the worker is gone, after it was asked to stop or pause; not for ever. Context: init.
+ */
 void otp_worker_join(void);
 /* Starts the worker and waits until descriptors and folders are its own. Context: init. */
 void otp_worker_settle(void);
-/* Does a last flush in the calling thread, on the worker's stack: when there is no worker. Context: init. */
+/* Does a last flush in the calling thread, on the worker's stack: when there is no worker. Context:
+ * init. */
 void otp_worker_flush_here(void);
 /* Forgets the worker of the parent. Context: init, in a fork child. */
 void otp_worker_forget(void);

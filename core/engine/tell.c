@@ -64,8 +64,10 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *ti
         const struct otp_time_entry *e = &times->entries[i];
         uint32_t ids[2];
         int64_t values[2] = {(int64_t)e->count, (int64_t)e->cpu_ns};
-        struct otp_visit_sample sample = {.attrs = ids, .values = values, .timestamp_ns = e->time_ns};
-        OTP_TRY(otp_teller_stack(t->teller, otp_timetable_frames(times, e), e->depth, &sample.stack));
+        struct otp_visit_sample sample = {
+            .attrs = ids, .values = values, .timestamp_ns = e->time_ns};
+        OTP_TRY(
+            otp_teller_stack(t->teller, otp_timetable_frames(times, e), e->depth, &sample.stack));
         OTP_TRY(otp_teller_context(t->teller, e->context, ids, &sample.attr_count));
         OTP_TRY(t->visitor->sample(t->visitor, &sample));
     }
@@ -117,7 +119,8 @@ static void tell_account(struct otp_account *a, void *arg)
     }
 }
 
-/* Objects are whole numbers in the message: what rounding leaves over goes to the next observation. */
+/* Objects are whole numbers in the message: what rounding leaves over goes to the next observation.
+ */
 static enum otp_status tell_observations(struct otp_tell *t, const struct otp_timetable *allocs)
 {
     uint64_t carry = 0;
@@ -127,9 +130,10 @@ static enum otp_status tell_observations(struct otp_tell *t, const struct otp_ti
         int64_t values[4] = {(int64_t)(carry >> OTP_OBJECTS_SHIFT), (int64_t)e->cpu_ns, 0, 0};
         carry &= (UINT64_C(1) << OTP_OBJECTS_SHIFT) - 1;
         uint32_t ids[2];
-        struct otp_visit_sample sample = {.attrs = ids, .values = values, .timestamp_ns = e->time_ns};
-        OTP_TRY(otp_teller_stack(t->teller, otp_timetable_frames(allocs, e), e->depth,
-                                 &sample.stack));
+        struct otp_visit_sample sample = {
+            .attrs = ids, .values = values, .timestamp_ns = e->time_ns};
+        OTP_TRY(
+            otp_teller_stack(t->teller, otp_timetable_frames(allocs, e), e->depth, &sample.stack));
         OTP_TRY(otp_teller_context(t->teller, e->context, ids, &sample.attr_count));
         OTP_TRY(t->visitor->sample(t->visitor, &sample));
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The two profiles of a flush, told to a visitor: what the numbers of interface and format are made of. */
+/* The two profiles of a flush, told to a visitor: what the numbers of interface and format are made
+ * of. */
 #ifndef OTP_ENGINE_TELL_H
 #define OTP_ENGINE_TELL_H
 
@@ -21,8 +22,9 @@ struct otp_tell {
 /* The time profile: samples/count and cpu/nanoseconds. Context: worker. */
 enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times);
 /*
- * The heap profile: allocations since the last flush and what is live now. allocs: the allocations one by one when
- * they carry times (count: objects in 1/65536, cpu_ns: bytes), else empty. Context: worker.
+ * The heap profile: allocations since the last flush and what is live now. allocs: the allocations
+ * one by one when they carry times (count: objects in 1/65536, cpu_ns: bytes), else empty. Context:
+ * worker.
  */
 enum otp_status otp_tell_heap(struct otp_tell *t, const struct otp_timetable *allocs);
 

@@ -79,7 +79,8 @@ static struct otp_symbols *open_object(struct otp_teller *t, uint32_t number,
 }
 
 static enum otp_status tell_mapping(struct otp_teller *t, const struct otp_object *o,
-                                    struct otp_symbols *s, struct otp_told_mapping *m, uint64_t addr)
+                                    struct otp_symbols *s, struct otp_told_mapping *m,
+                                    uint64_t addr)
 {
     const struct otp_elf_segment *segment = otp_symbols_segment(s, addr);
     struct otp_attr attrs[2];
@@ -223,14 +224,15 @@ enum otp_status otp_teller_context(struct otp_teller *t, uint32_t context, uint3
         return OTP_OK;
     }
     if (c->thread_name[0] != '\0') {
-        struct otp_attr name = {.key = otp_text_of("thread.name"),
-                                .kind = OTP_ATTR_STRING,
-                                .string = otp_text_make(c->thread_name, strnlen(c->thread_name,
-                                                                               OTP_THREAD_NAME_MAX))};
+        struct otp_attr name = {
+            .key = otp_text_of("thread.name"),
+            .kind = OTP_ATTR_STRING,
+            .string = otp_text_make(c->thread_name, strnlen(c->thread_name, OTP_THREAD_NAME_MAX))};
         OTP_TRY(t->visitor->attr(t->visitor, &name, &out_ids[(*out_count)++]));
     }
     if (c->thread_id != 0) {
-        struct otp_attr id = {.key = otp_text_of("thread.id"), .kind = OTP_ATTR_INT, .number = c->thread_id};
+        struct otp_attr id = {
+            .key = otp_text_of("thread.id"), .kind = OTP_ATTR_INT, .number = c->thread_id};
         OTP_TRY(t->visitor->attr(t->visitor, &id, &out_ids[(*out_count)++]));
     }
     return OTP_OK;

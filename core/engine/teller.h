@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells stacks and contexts to a visitor, each frame word once: it keeps the ids that the visitor handed out for as
- * long as the visitor lives.
+ * Tells stacks and contexts to a visitor, each frame word once: it keeps the ids that the visitor
+ * handed out for as long as the visitor lives.
  */
 #ifndef OTP_ENGINE_TELLER_H
 #define OTP_ENGINE_TELLER_H

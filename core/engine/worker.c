@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worker thread. It is made by clone(2) itself, not by the thread library, so that the host's libc keeps
- * thinking what is true of the host: a program without threads keeps the cheap single-threaded paths of
- * malloc, stdio and reference counts, and pthread_exit of its last thread ends the process.
- * The price: nothing that runs here may use libc beyond pure functions on memory.
+ * The worker thread. It is made by clone(2) itself, not by the thread library, so that the host's
+ * libc keeps thinking what is true of the host: a program without threads keeps the cheap
+ * single-threaded paths of malloc, stdio and reference counts, and pthread_exit of its last thread
+ * ends the process. The price: nothing that runs here may use libc beyond pure functions on memory.
  *
- * I1  It is started when there is something to do for the first time, in whatever host thread that is.
+ * I1  It is started when there is something to do for the first time, in whatever host thread that
+ * is.
+ *
  * I2  All signals are blocked in it, from before its first instruction.
+ *
  * I3  Its descriptors and its idea of root, current folder and umask are its own.
  */
 #define _GNU_SOURCE /* clone flags */
@@ -28,11 +31,12 @@
 #include "core/engine/state.h"
 
 #define STACK_BYTES ((size_t)320 << 10)
-#define TLS_BELOW ((size_t)64 << 10) /* room for the thread-local data of libraries, never touched */
-#define TLS_ABOVE ((size_t)4096)     /* the control block */
+#define TLS_BELOW                                                                                  \
+    ((size_t)64 << 10)           /* room for the thread-local data of libraries, never touched */
+#define TLS_ABOVE ((size_t)4096) /* the control block */
 #define TICK_NS UINT64_C(1000000000)
 #define SIGNAL_SET_BYTES 8
-#define WAIT_PIECES 100 /* of 5 ms */
+#define WAIT_PIECES 100                     /* of 5 ms */
 #define FLUSH_LIMIT_NS UINT64_C(5000000000) /* for the sinks, in a flush that nobody waits for */
 
 enum { WORKER_NONE = 0, WORKER_STARTING = 1, WORKER_RUNNING = 2, WORKER_FAILED = 3 };
@@ -40,11 +44,12 @@ enum { WORKER_NONE = 0, WORKER_STARTING = 1, WORKER_RUNNING = 2, WORKER_FAILED =
 static uint32_t worker_state;
 static int worker_tid; /* written by the kernel: 0 when the thread is gone */
 static void *worker_memory;
-static bool is_open;         /* the pipeline; the worker's own */
-static uint32_t is_settled;  /* descriptors and folders are its own; futex */
-static uint64_t next_flush;  /* monotonic ns; 0: not known yet */
+static bool is_open;        /* the pipeline; the worker's own */
+static uint32_t is_settled; /* descriptors and folders are its own; futex */
+static uint64_t next_flush; /* monotonic ns; 0: not known yet */
 
-/* What the thread library's control block must hold for compiled code: itself, and the stack guard. */
+/* What the thread library's control block must hold for compiled code: itself, and the stack guard.
+ */
 struct control_block {
     void *self;
     void *dtv;
@@ -192,7 +197,8 @@ void otp_worker_ensure(void)
         return;
     }
     if (otp_load_acquire(&worker_tid) != 0) {
-        otp_store_release(&worker_state, WORKER_NONE); /* told to pause and not gone yet: next time */
+        otp_store_release(&worker_state,
+                          WORKER_NONE); /* told to pause and not gone yet: next time */
         return;
     }
     bool is_started = launch();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbol tables of the objects that were seen in stacks, by object number, opened when a frame of them is named for
- * the first time; and the text of names, demangled.
+ * Symbol tables of the objects that were seen in stacks, by object number, opened when a frame of
+ * them is named for the first time; and the text of names, demangled.
  */
 #ifndef OTP_INTERN_MODULES_H
 #define OTP_INTERN_MODULES_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU samples since the last flush, summed by (stack, context); or one by one when they carry times. */
+/* CPU samples since the last flush, summed by (stack, context); or one by one when they carry
+ * times. */
 #ifndef OTP_INTERN_TIMETABLE_H
 #define OTP_INTERN_TIMETABLE_H
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heap ledger: one account for each (stack, context) that allocated, kept up to date in place by the
- * host threads themselves with a few atomic additions. Nothing queues up between an allocation
- * and its account, so nothing can be lost to a full queue, and a free is booked on the account of
- * its allocation whatever thread it comes from.
+ * The heap ledger: one account for each (stack, context) that allocated, kept up to date in place
+ * by the host threads themselves with a few atomic additions. Nothing queues up between an
+ * allocation and its account, so nothing can be lost to a full queue, and a free is booked on the
+ * account of its allocation whatever thread it comes from.
  *
  * I1  Accounts are only ever added; a published account's key never changes (pairs: LEDGER-ADD).
- * I2  The sums only grow. Live = allocated - freed; reading freed first keeps it from being negative.
+ *
+ * I2  The sums only grow. Live = allocated - freed; reading freed first keeps it from being
+ * negative.
+ *
  * I3  Objects are counted in 1/65536 so that the inverse of a probability can be added up.
+ *
  * I4  The seen_ fields belong to the worker alone.
  */
 #ifndef OTP_LEDGER_LEDGER_H

@@ -70,7 +70,8 @@ static bool matches(const struct otp_account *a, uint64_t hash, const uint64_t *
            memcmp(a->frames, frames, depth * sizeof(frames[0])) == 0;
 }
 
-/* An account is in its bucket a moment before it is in the list of all: the worker may see it a flush later. */
+/* An account is in its bucket a moment before it is in the list of all: the worker may see it a
+ * flush later. */
 static void list(struct otp_account *a)
 {
     a->older = otp_load_relaxed(&newest_account);
@@ -93,7 +94,8 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
         struct otp_account *first = otp_load_acquire(head); /* pairs: LEDGER-ADD */
         for (struct otp_account *a = first; a != searched_to; a = a->next) {
             if (matches(a, hash, frames, depth, context)) {
-                return a; /* a fresh one made meanwhile is given up: a few hundred bytes, very rare */
+                return a; /* a fresh one made meanwhile is given up: a few hundred bytes, very rare
+                           */
             }
         }
         searched_to = first;

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The live table: which addresses are sampled objects that have not been freed yet, and on which account
- * they stand. Host threads insert and remove without locks.
+ * The live table: which addresses are sampled objects that have not been freed yet, and on which
+ * account they stand. Host threads insert and remove without locks.
  *
- * The table is a few levels, each four times as large as the one before and mapped when first needed. A
- * level is an array of buckets; a bucket is one cache line of eight keys and the eight values
- * behind it. An address can only be in its own bucket of each level.
+ * The table is a few levels, each four times as large as the one before and mapped when first
+ * needed. A level is an array of buckets; a bucket is one cache line of eight keys and the eight
+ * values behind it. An address can only be in its own bucket of each level.
  *
- * I1  An address is inserted by the thread that allocated it, before the host sees it, and removed by the
- *     thread that frees it, before it is given back: so nobody else can be inserting or
- *     removing the same address at that moment.
+ * I1  An address is inserted by the thread that allocated it, before the host sees it, and removed
+ * by the thread that frees it, before it is given back: so nobody else can be inserting or removing
+ * the same address at that moment.
+ *
  * I2  A key goes 0 -> BUSY -> address -> 0. Values are written while BUSY and published by
  *     the key (pairs: LIVE-KEY).
+ *
  * I3  A level once mapped stays mapped.
  */
 #ifndef OTP_LEDGER_LIVE_H
@@ -25,11 +27,12 @@
 /* What is remembered of a sampled object. */
 struct otp_live {
     struct otp_account *account;
-    uint64_t bytes; /* as booked (already scaled) */
+    uint64_t bytes;   /* as booked (already scaled) */
     uint64_t objects; /* as booked, in 1/65536 */
 };
 
-/* Remembers addr; an entry left behind under the same address is booked as freed. False: no room. */
+/* Remembers addr; an entry left behind under the same address is booked as freed. False: no room.
+ */
 bool otp_live_insert(uintptr_t addr, const struct otp_live *item);
 /* Forgets addr; false when it was not there. */
 bool otp_live_remove(uintptr_t addr, struct otp_live *out_item);

@@ -34,9 +34,9 @@ static struct bucket *bucket_of(struct bucket *level, uint32_t idx, uintptr_t ad
 }
 
 /*
- * Which of the eight keys equals key, or -1. This is what every free of an unsampled block costs whose address looks
- * like a sampled one, so the line is compared two keys at a time. A key that is there was published long ago
- * (I1), and each half of a vector load is one load of its key.
+ * Which of the eight keys equals key, or -1. This is what every free of an unsampled block costs
+ * whose address looks like a sampled one, so the line is compared two keys at a time. A key that is
+ * there was published long ago (I1), and each half of a vector load is one load of its key.
  */
 static int find_key(const struct bucket *b, uintptr_t key)
 {

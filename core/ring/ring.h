@@ -3,9 +3,12 @@
  * One ring of bytes per thread: that thread (or its signal handler) writes, the worker reads.
  *
  * I1  Only the producer moves head, only the consumer moves tail; both only grow.
- * I2  A record is visible when head has passed it (pairs: RING-COMMIT); its bytes are free again when tail
- *     has passed it (pairs: RING-FREE).
+ *
+ * I2  A record is visible when head has passed it (pairs: RING-COMMIT); its bytes are free again
+ * when tail has passed it (pairs: RING-FREE).
+ *
  * I3  A record never wraps: what is left at the end of the buffer is skipped by a PAD record.
+ *
  * I4  A record that does not fit is not written: the producer never waits.
  */
 #ifndef OTP_RING_RING_H
@@ -24,11 +27,11 @@ struct otp_record {
     uint32_t size;
     uint16_t type; /* enum otp_record_type */
     uint16_t depth;
-    uint32_t context; /* number in the context table, 0: none */
-    uint32_t count;   /* CPU: timer expiries that this sample stands for */
-    uint64_t cpu_ns;  /* CPU: CPU time that it stands for. ALLOC: objects, times 65536 */
-    uint64_t bytes;   /* ALLOC: bytes */
-    uint64_t time_ns; /* Unix time, 0 unless timestamps are wanted */
+    uint32_t context;  /* number in the context table, 0: none */
+    uint32_t count;    /* CPU: timer expiries that this sample stands for */
+    uint64_t cpu_ns;   /* CPU: CPU time that it stands for. ALLOC: objects, times 65536 */
+    uint64_t bytes;    /* ALLOC: bytes */
+    uint64_t time_ns;  /* Unix time, 0 unless timestamps are wanted */
     uint64_t frames[]; /* depth words, leaf first; see core/base/frame.h */
 };
 
