@@ -2,12 +2,16 @@
 /*
  * GNU libiberty does the work, kept in bounds from outside: names are data of the profiled program.
  *
- * I1 Its stack is a mapping of its own. It takes 72 bytes for each byte of the name, one frame for
- * each level of nesting, and 16 bytes for each pair of a template and a reference to a template
- * parameter; the limits below keep the sum under STACK_BYTES. I2 Its result may grow
- * exponentially with the length of the name, and its callback cannot say stop. So the callback
- * leaves by a long jump. Nothing is lost by that: the callback interface of the library allocates
- * nothing.
+ * I1 Its stack is a mapping of its own. It takes 72 bytes for each byte of the name, one frame
+ *    for each level of nesting, and 16 bytes for each pair of a template and a reference to a
+ *    template parameter; the limits below keep the sum under STACK_BYTES.
+ * I2 Its result may grow exponentially with the length of the name, and its callback cannot say
+ *    stop. So the callback leaves the library for good. Nothing is lost by that: with the callback
+ *    interface it allocates nothing.
+ * I3 Before it prints a pack expansion ("Dp") the library searches its pattern, without memory of
+ *    what it has seen: exponential again, and no callback. A name that could make this long is
+ *    first run with pointers ("P") in place of expansions; when that result is small, so is the
+ *    pattern.
  */
 #include "core/symbol/demangle.h"
 
@@ -26,6 +30,7 @@
 #define STACK_BYTES ((size_t)4 << 20)
 #define GUARD_BYTES ((size_t)4096)
 #define KEPT_NAME_MAX ((size_t)512) /* after longer names the stack is given back */
+#define REFERENCES_MAX 40           /* of fewer, no name is made that takes long to search */
 #define PAIRS_MAX 16384             /* of templates and references: 64 bytes each at the worst */
 
 struct job {
@@ -88,7 +93,7 @@ static bool run(struct job *job, bool as_rust, char *top)
     job->out->len = job->start;
     job->is_rust = as_rust;
     job->ok = false;
-    return otp_stackcall_run(&job->call, demangle, job, top) && job->ok;
+    return otp_buf_ok(job->out) && otp_stackcall_run(&job->call, demangle, job, top) && job->ok;
 }
 
 /* The library makes room for each pair of a template "I" and a reference "R", "O" to a parameter
@@ -112,15 +117,69 @@ static bool starts_with(struct otp_text raw, const char *prefix)
     return raw.len > len && memcmp(raw.data, prefix, len) == 0;
 }
 
+/* What of a name makes the library search. */
+struct searches {
+    bool packs; /* Dp: pack expansions */
+    bool sizes; /* sZ, sP: sizes of packs */
+};
+
+/* Copies raw with P for each Dp. */
+static struct searches copy_without_packs(char *to, struct otp_text raw)
+{
+    struct searches found = {false, false};
+    size_t len = 0;
+
+    for (size_t i = 0; i < raw.len; i++) {
+        char c = raw.data[i];
+        char next = i + 1 < raw.len ? raw.data[i + 1] : '\0';
+        found.sizes = found.sizes || (c == 's' && (next == 'Z' || next == 'P'));
+        if (c == 'D' && next == 'p') {
+            found.packs = true;
+            c = 'P';
+            i++;
+        }
+        to[len++] = c;
+    }
+    to[len] = '\0';
+    return found;
+}
+
+/* Numbered substitutions: S_, S0_, SZ_ and so on. */
+static size_t count_references(struct otp_text raw)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i + 1 < raw.len; i++) {
+        char next = raw.data[i + 1];
+        count += raw.data[i] == 'S' &&
+                 (next == '_' || (next >= '0' && next <= '9') || (next >= 'A' && next <= 'Z'));
+    }
+    return count;
+}
+
+/* See I3. Uses copy, which the stack grows down from. */
+static bool is_harmless(struct job *job, struct otp_text raw, char *copy)
+{
+    if (count_references(raw) <= REFERENCES_MAX) {
+        return true;
+    }
+    struct searches found = copy_without_packs(copy, raw);
+    if (!found.packs || found.sizes) {
+        return !found.sizes;
+    }
+    return run(job, false, copy);
+}
+
 /* Runs the library on a copy of raw that lies above the stack. */
 static bool demangle_on(char *stack, struct job *job, struct otp_text raw, bool maybe_cplus)
 {
     char *top = stack + STACK_BYTES - NAME_MAX_BYTES - 64;
 
+    job->name = top;
+    maybe_cplus = maybe_cplus && is_harmless(job, raw, top);
     memcpy(top, raw.data, raw.len);
     top[raw.len] = '\0';
-    job->name = top;
-    bool ok = run(job, true, top) || (maybe_cplus && otp_buf_ok(job->out) && run(job, false, top));
+    bool ok = run(job, true, top) || (maybe_cplus && run(job, false, top));
     return ok && job->out->len > job->start;
 }
 

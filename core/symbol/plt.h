@@ -12,9 +12,9 @@
 #include "core/symbol/elf.h"
 #include "core/symbol/symtab.h"
 
-/* Adds a stub entry, named in the dynamic string table, for each stub that can be read. dynsym is the
- * part that was added for it; elf has its sections loaded. NO_MEMORY; an object without stubs is
- * OTP_OK. Context: worker. */
+/* Adds a stub entry, named in the dynamic string table, for each stub that can be read. dynsym is
+ * the part that was added for it; elf has its sections loaded. NO_MEMORY; an object without stubs
+ * is OTP_OK. Context: worker. */
 enum otp_status otp_plt_add(struct otp_symtab *t, const struct otp_elf *elf,
                             const struct otp_symtab_part *dynsym);
 

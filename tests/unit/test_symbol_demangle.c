@@ -143,6 +143,36 @@ START_TEST(test_result_limit)
 }
 END_TEST
 
+/* A pack expansion of a type that doubles on each level, which is searched before it is printed. */
+START_TEST(test_search_limit)
+{
+    clock_t start = clock();
+    make_doubling(36);
+    size_t len = strlen(name);
+    memmove(name + 6, name + 4, len - 3); /* behind "_ZTCFv" */
+    memcpy(name, "_ZTCFv", 6);
+    (void)append(len + 2, "E0_DpSZ_");
+    ck_assert(!otp_demangle(otp_text_of(name), &out));
+    ck_assert_int_lt(clock() - start, CLOCKS_PER_SEC);
+    expect("_Z1fIJicEEvDpT_", "void f<int, char>(int, char)");
+}
+END_TEST
+
+/* An honest name of that kind, with over 40 references. */
+START_TEST(test_long_packs)
+{
+    size_t len = append(0, "_Z1fI1AJicEEvT_");
+    for (int i = 0; i < 50; i++) {
+        len = append(len, "S0_");
+    }
+    (void)append(len, "DpT0_");
+    ck_assert(otp_demangle(otp_text_of(name), &out));
+    const char *text = otp_buf_str(&out);
+    ck_assert_uint_gt(out.len, 10);
+    ck_assert_str_eq(text + out.len - 10, "int, char)");
+}
+END_TEST
+
 START_TEST(test_name_limit)
 {
     repeat("_Z4089", "a", 4089, "v");
@@ -241,6 +271,8 @@ int main(void)
     tcase_add_test(all, test_appends);
     tcase_add_test(all, test_no_room);
     tcase_add_test(all, test_result_limit);
+    tcase_add_test(all, test_search_limit);
+    tcase_add_test(all, test_long_packs);
     tcase_add_test(all, test_name_limit);
     tcase_add_test(all, test_deep_nesting);
     tcase_add_test(all, test_pairs);
