@@ -68,4 +68,7 @@ int otp_enter_posix_memalign(void **out, size_t alignment, size_t size);
 void *otp_enter_valloc(size_t size);
 void *otp_enter_pvalloc(size_t size);
 
+/* Entry of the same kind to otp_sampled_last_tick: see tick.h. */
+void otp_enter_last_tick(void);
+
 #endif

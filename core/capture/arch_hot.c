@@ -118,3 +118,4 @@ ENTER(aligned_alloc, "rdx");
 ENTER(posix_memalign, "rcx");
 ENTER(valloc, "rsi");
 ENTER(pvalloc, "rsi");
+ENTER(last_tick, "rdi");

@@ -15,6 +15,7 @@ void otp_names_refresh(struct otp_thread *t)
     if (!otp_settings.has_thread_name || t->tid == 0) {
         return;
     }
+    uint32_t before = otp_load_relaxed(&t->context);
     struct otp_line path = {0};
     otp_line_str(&path, "/proc/self/task/");
     otp_line_u64(&path, (uint64_t)t->tid);
@@ -32,7 +33,8 @@ void otp_names_refresh(struct otp_thread *t)
     if (name[n - 1] == '\n') {
         name[n - 1] = '\0';
     }
-    otp_store_relaxed(&t->context, otp_context_number(name, t->tid));
+    /* Not when the thread has given itself a name meanwhile: what was read is older. */
+    (void)otp_cas_acq_rel(&t->context, &before, otp_context_number(name, t->tid));
 }
 
 bool otp_names_is_gone(const struct otp_thread *t)

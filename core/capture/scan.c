@@ -88,7 +88,11 @@ static bool was_suspect(const int32_t *before, uint32_t count, int32_t tid)
     return false;
 }
 
-static void adopt(int32_t tid)
+/*
+ * A thread that came into being while samples were taken has been running unseen since then: what
+ * it used until now is due at its first sample.
+ */
+static void adopt(int32_t tid, bool is_from_birth)
 {
     struct otp_thread *t = otp_thread_claim();
     if (t == NULL) {
@@ -97,12 +101,12 @@ static void adopt(int32_t tid)
     t->tid = tid;
     t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid);
     otp_names_refresh(t);
-    if (!otp_timer_start(t)) {
+    if (!(is_from_birth ? otp_timer_start_from_birth(t) : otp_timer_start(t))) {
         otp_thread_unclaim(t);
     }
 }
 
-static void look(const struct known *k, int fd, int own_tid)
+static void look(const struct known *k, int fd, const struct otp_scan *scan)
 {
     static union {
         char bytes[4096];
@@ -123,11 +127,12 @@ static void look(const struct known *k, int fd, int own_tid)
             }
             int32_t tid = (int32_t)value;
             uint64_t hash = otp_hash_mix(0, value);
-            if (tid == own_tid || otp_map_find(&k->map, hash, &tid, is_tid, k) != OTP_MAP_NONE) {
+            if (tid == scan->own_tid ||
+                otp_map_find(&k->map, hash, &tid, is_tid, k) != OTP_MAP_NONE) {
                 continue;
             }
             if (was_suspect(before, before_count, tid)) {
-                adopt(tid);
+                adopt(tid, scan->is_from_birth);
             } else if (suspect_count < MAX_SUSPECTS) {
                 suspects[suspect_count++] = tid;
             }
@@ -135,28 +140,29 @@ static void look(const struct known *k, int fd, int own_tid)
     }
 }
 
-void otp_scan_threads(struct otp_heap *heap, int own_tid)
+bool otp_scan_threads(struct otp_heap *heap, const struct otp_scan *scan)
 {
     struct stat st;
     if (!otp_settings.is_cpu_on || OTP_SYS4(SYS_newfstatat, AT_FDCWD, TASKS, &st, 0) < 0) {
-        return;
+        return false;
     }
     /* The folder has one link for each thread, and two of its own. */
     uint32_t known_count = count_known();
     if ((uint64_t)st.st_nlink <= (uint64_t)known_count + 3) {
         suspect_count = 0;
-        return;
+        return false;
     }
     uint32_t room = known_count + 4096;
     struct known k = {.tids = otp_heap_alloc(heap, room * sizeof(int32_t))};
     otp_map_init(&k.map, heap);
     int fd = otp_sys_open(TASKS, O_RDONLY | O_DIRECTORY, 0);
     if (fd >= 0 && k.tids != NULL && collect_known(&k, room)) {
-        look(&k, fd, own_tid);
+        look(&k, fd, scan);
     }
     if (fd >= 0) {
         otp_sys_close(fd);
     }
     otp_map_fini(&k.map);
     otp_heap_free(heap, k.tids);
+    return suspect_count > 0;
 }

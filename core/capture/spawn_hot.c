@@ -59,6 +59,7 @@ int otp_thread_run_c11(void *arg)
     struct otp_thread *t = arg;
     otp_thread_begin(t);
     int result = t->start_c11(t->start_arg);
+    t->last_leaf = (uintptr_t)t->start_c11;
     otp_thread_end();
     return result;
 }

@@ -36,11 +36,13 @@ struct otp_thread {
     uint32_t scratch;  /* scratch stack in use while busy, plus 1 */
     uint32_t has_timer;
     int32_t timer_id;
-    uint32_t carried;     /* timer expiries that no sample stands for yet */
-    uint64_t cpu_seen_ns; /* CPU time that samples stand for; 0: none yet */
-    uint64_t random;      /* state of the generator */
-    uint32_t random_gap;  /* 1: the first gap of the thread was drawn */
-    uintptr_t stack_low;  /* known stack; both 0 when none is known */
+    uint64_t
+        due_first_ns; /* reading of the thread's CPU clock when its first period ends; 0: not set */
+    uint64_t due_told;   /* ends of periods that samples stand for */
+    uintptr_t last_leaf; /* function that the thread has returned from when it ends; 0: none */
+    uint64_t random;     /* state of the generator */
+    uint32_t random_gap; /* 1: the first gap of the thread was drawn */
+    uintptr_t stack_low; /* known stack; both 0 when none is known */
     uintptr_t stack_high;
     struct otp_ring *ring;    /* made by the thread, read by the worker (pairs: RING-BIRTH) */
     void *(*start)(void *);   /* what pthread_create was given, for the start of the thread */

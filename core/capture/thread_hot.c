@@ -93,8 +93,9 @@ struct otp_thread *otp_thread_claim(void)
             t->generation++;
             t->busy = 0;
             t->has_timer = 0;
-            t->carried = 0;
-            t->cpu_seen_ns = 0;
+            t->due_first_ns = 0;
+            t->due_told = 0;
+            t->last_leaf = 0;
             t->context = 0;
             t->tid = 0;
             t->random_gap = 0;
@@ -182,6 +183,7 @@ void *otp_thread_run(void *arg)
     struct otp_thread *t = arg;
     otp_thread_begin(t);
     void *result = t->start(t->start_arg);
+    t->last_leaf = (uintptr_t)t->start;
     otp_thread_end();
     return result;
 }
@@ -197,7 +199,10 @@ void otp_thread_end(void)
     if (t == NULL || !otp_capture_is_on() || t->tid != otp_sys_gettid()) {
         return; /* a child of vfork or clone runs on the thread's memory but is not the thread */
     }
-    otp_timer_stop(t);
+    if (otp_load_relaxed(&t->has_timer) != 0) {
+        otp_enter_last_tick();
+        otp_timer_stop(t);
+    }
     /* What runs after this (destructors of thread-specific data) may still allocate and use the
      * record. */
     otp_store_release(&t->state, OTP_THREAD_ENDED);
@@ -225,9 +230,9 @@ void otp_thread_forget_others(void)
         if (t == NULL) {
             return;
         }
-        t->has_timer = 0; /* timers are not inherited */
-        t->carried = 0;
-        t->cpu_seen_ns = 0;
+        t->has_timer = 0;    /* timers are not inherited */
+        t->due_first_ns = 0; /* the child's clocks begin anew */
+        t->due_told = 0;
         if (t->ring != NULL) {
             otp_ring_init(t->ring, t->ring->size);
         }

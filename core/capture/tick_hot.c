@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One CPU sample. It stands for the CPU time that its thread used since the sample before, which
- * makes the sum true whatever happened to single expiries; the first one of a thread stands for the
- * whole periods that expired, since its moment was drawn at random within the first period.
+ * One CPU sample. It stands for the periods of its thread's CPU clock that ended since the sample
+ * before. The end of the first one was drawn at random, so the sum is true for threads of any
+ * length, whatever happened to single expiries: what cannot be booked now is still due at the next
+ * one, and what is due at the end of the thread is booked there.
  */
 #define _GNU_SOURCE /* register names of ucontext */
 #include "core/capture/tick.h"
@@ -14,6 +15,7 @@
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
+#include "core/capture/object.h"
 #include "core/capture/scratch.h"
 #include "core/capture/timer.h"
 #include "core/capture/unwind.h"
@@ -21,21 +23,23 @@
 /* What the part on the scratch stack needs. */
 struct tick {
     struct otp_thread *thread;
+    const ucontext_t *signal;    /* where to start from: this, or */
+    const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
-    uint32_t count;
-    uint64_t cpu_now_ns;
+    uint64_t count;
+    uintptr_t leaf; /* function to put below the stack; 0: none */
 };
 
 static void sample(void *arg)
 {
     struct tick *k = arg;
     struct otp_thread *t = k->thread;
+    uint32_t extra = k->leaf != 0 ? 1 : 0;
     uint32_t depth = otp_unwind_run(k->unwind);
     struct otp_ring *r = otp_thread_ring(t);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
-    struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth);
+    struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth + extra);
     if (rec == NULL) {
-        t->carried = k->count; /* the next sample stands for these as well */
         otp_count(OTP_COUNT_RING_FULL, 1);
         otp_capture_wake();
         otp_capture_note_sample();
@@ -43,18 +47,46 @@ static void sample(void *arg)
     }
     rec->type = OTP_RECORD_CPU;
     rec->context = otp_load_relaxed(&t->context);
-    rec->count = k->count;
-    rec->cpu_ns = t->cpu_seen_ns != 0 && k->cpu_now_ns > t->cpu_seen_ns
-                      ? k->cpu_now_ns - t->cpu_seen_ns
-                      : k->count * otp_settings.cpu_period_ns;
+    rec->count = (uint32_t)k->count;
+    rec->cpu_ns = k->count * otp_settings.cpu_period_ns;
     rec->bytes = 0;
     rec->time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0;
-    memcpy(rec->frames, otp_unwind_frames(k->unwind), depth * sizeof(rec->frames[0]));
+    if (extra != 0) {
+        struct otp_object_range range;
+        uint32_t number = otp_object_find(k->leaf, &range) ? range.number : OTP_OBJECT_NONE;
+        rec->frames[0] = otp_frame_make(number, k->leaf);
+    }
+    memcpy(rec->frames + extra, otp_unwind_frames(k->unwind), depth * sizeof(rec->frames[0]));
     otp_ring_commit(r, rec);
-    t->cpu_seen_ns = k->cpu_now_ns;
-    t->carried = 0;
+    t->due_told += k->count;
     otp_thread_wake_at_half(r, used);
     otp_capture_note_sample();
+}
+
+/* Books what is due of t, the calling thread, if anything is. */
+static void take(struct tick *k, uintptr_t sp)
+{
+    struct otp_thread *t = k->thread;
+    if (!otp_thread_enter(t, sp)) {
+        return;
+    }
+    k->count = otp_timer_due(t, otp_sys_thread_cpu_ns());
+    t->scratch = k->count == 0 ? 0 : otp_scratch_claim();
+    if (OTP_LIKELY(t->scratch != 0)) {
+        void *base = otp_scratch_base(t->scratch);
+        k->unwind = otp_unwind_at(base);
+        if (k->signal != NULL) {
+            otp_unwind_from_signal(k->unwind, t, k->signal);
+        } else {
+            otp_unwind_from_call(k->unwind, t, k->call);
+        }
+        otp_arch_call_on(otp_unwind_stack_top(base), sample, k);
+        otp_scratch_release(t->scratch);
+        t->scratch = 0;
+    } else if (k->count != 0) {
+        otp_count(OTP_COUNT_NO_SCRATCH, 1);
+    }
+    otp_thread_leave(t);
 }
 
 void otp_tick(int signo, siginfo_t *info, void *context)
@@ -67,24 +99,13 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     if (t == NULL) {
         return;
     }
-    struct tick k = {.thread = t, .count = t->carried + 1 + (uint32_t)info->si_overrun};
-    const ucontext_t *uc = context;
-    if (!otp_thread_enter(t, (uintptr_t)uc->uc_mcontext.gregs[REG_RSP])) {
-        t->carried = k.count;
-        return;
-    }
-    t->scratch = otp_scratch_claim();
-    if (OTP_LIKELY(t->scratch != 0)) {
-        k.cpu_now_ns = otp_sys_thread_cpu_ns();
-        void *base = otp_scratch_base(t->scratch);
-        k.unwind = otp_unwind_at(base);
-        otp_unwind_from_signal(k.unwind, t, uc);
-        otp_arch_call_on(otp_unwind_stack_top(base), sample, &k);
-        otp_scratch_release(t->scratch);
-        t->scratch = 0;
-    } else {
-        t->carried = k.count;
-        otp_count(OTP_COUNT_NO_SCRATCH, 1);
-    }
-    otp_thread_leave(t);
+    struct tick k = {.thread = t, .signal = context};
+    take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
+}
+
+void otp_sampled_last_tick(const struct otp_regs *regs)
+{
+    struct otp_thread *t = otp_tls.thread;
+    struct tick k = {.thread = t, .call = regs, .leaf = t->last_leaf};
+    take(&k, otp_regs_sp(regs));
 }

@@ -9,12 +9,21 @@
 #include "core/capture/thread.h"
 
 /*
- * Arms the timer of t, first expiry at a random moment of the first period so that threads of any
- * length are sampled in proportion. Can be called from another thread (the kernel lets any thread
- * of the process arm a timer on a thread's clock). False and counted when the kernel refuses.
- * Context: hot.
+ * Arms the timer of t. Its first period ends at a random moment within one period from now, so that
+ * threads of any length are sampled in proportion; a thread that has periods already goes on with
+ * them. Can be called from another thread (the kernel lets any thread of the process arm a timer on
+ * a thread's clock). False and counted when the kernel refuses. Context: hot.
  */
 bool otp_timer_start(struct otp_thread *t);
+/* The same for a thread whose first period begins with its life. Context: hot. */
+bool otp_timer_start_from_birth(struct otp_thread *t);
+/*
+ * Ends of periods up to now (a reading of the thread's CPU clock) that no sample stands for yet.
+ * The clock is what counts, not the expiries: the kernel looks at CPU timers at its own ticks only,
+ * so that an expiry can come late, together with others, or not at all before the thread ends.
+ * Context: hot.
+ */
+uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns);
 /* Deletes the timer, if any. Context: hot. */
 void otp_timer_stop(struct otp_thread *t);
 /* Deletes the timers of all threads. Context: init. */

@@ -37,7 +37,30 @@ static void set_time(struct timespec *ts, uint64_t ns)
     ts->tv_nsec = (long)(ns % 1000000000U);
 }
 
-bool otp_timer_start(struct otp_thread *t)
+/* The kernel's clock number of any thread's CPU time. Source: linux/posix-timers.h. */
+static long clock_of(const struct otp_thread *t)
+{
+    return (long)(int32_t)((~(uint32_t)t->tid << 3) | 6U);
+}
+
+/* Draws the end of the first period, counted from a reading of the thread's CPU clock. */
+static void begin_periods(struct otp_thread *t, uint64_t from_ns)
+{
+    t->due_told = 0;
+    t->due_first_ns = from_ns + 1 + otp_random_below(&t->random, otp_settings.cpu_period_ns);
+}
+
+uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns)
+{
+    uint64_t first = t->due_first_ns;
+    if (first == 0 || now_ns < first) {
+        return 0;
+    }
+    uint64_t ends = 1 + (now_ns - first) / otp_settings.cpu_period_ns;
+    return ends > t->due_told ? ends - t->due_told : 0;
+}
+
+static bool arm(struct otp_thread *t)
 {
     struct sigevent ev;
     memset(&ev, 0, sizeof(ev));
@@ -45,25 +68,41 @@ bool otp_timer_start(struct otp_thread *t)
     ev.sigev_signo = otp_settings.signo;
     ev.sigev_value.sival_ptr = (void *)cookie_of(t);
     memcpy(&ev._sigev_un, &t->tid, sizeof(t->tid));
-    /* The kernel's clock number of another thread's CPU time. Source: linux/posix-timers.h. */
-    long clock = (long)(int32_t)((~(uint32_t)t->tid << 3) | 6U);
     int id = 0;
-    if (OTP_SYS3(SYS_timer_create, clock, &ev, &id) < 0) {
+    if (OTP_SYS3(SYS_timer_create, clock_of(t), &ev, &id) < 0) {
         otp_count(OTP_COUNT_TIMERS, 1);
         return false;
     }
     struct itimerspec when;
-    uint64_t period = otp_settings.cpu_period_ns;
-    set_time(&when.it_interval, period);
-    set_time(&when.it_value, 1 + otp_random_below(&t->random, period));
+    set_time(&when.it_interval, otp_settings.cpu_period_ns);
+    set_time(&when.it_value, t->due_first_ns + t->due_told * otp_settings.cpu_period_ns);
     t->timer_id = id;
     otp_store_release(&t->has_timer, 1);
-    if (OTP_SYS4(SYS_timer_settime, id, 0, &when, 0) < 0) {
+    if (OTP_SYS4(SYS_timer_settime, id, TIMER_ABSTIME, &when, 0) < 0) {
         otp_count(OTP_COUNT_TIMERS, 1);
         otp_timer_stop(t);
         return false;
     }
     return true;
+}
+
+bool otp_timer_start(struct otp_thread *t)
+{
+    if (t->due_first_ns == 0) {
+        struct timespec now;
+        if (OTP_SYS2(SYS_clock_gettime, clock_of(t), &now) < 0) {
+            otp_count(OTP_COUNT_TIMERS, 1);
+            return false;
+        }
+        begin_periods(t, (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec);
+    }
+    return arm(t);
+}
+
+bool otp_timer_start_from_birth(struct otp_thread *t)
+{
+    begin_periods(t, 0);
+    return arm(t);
 }
 
 void otp_timer_stop(struct otp_thread *t)

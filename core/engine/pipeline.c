@@ -204,10 +204,12 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
     (void)otp_outputs_pump(deadline_ns, is_last);
 }
 
-void otp_pipeline_scan(void)
+bool otp_pipeline_scan(void)
 {
-    otp_scan_threads(&heap, otp_sys_gettid());
+    struct otp_scan scan = {.own_tid = otp_sys_gettid(), .is_from_birth = otp_engine.conf.start};
+    bool look_again = otp_scan_threads(&heap, &scan);
     otp_snapshot_refresh(&heap);
+    return look_again;
 }
 
 uint64_t otp_pipeline_pump(void)

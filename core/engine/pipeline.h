@@ -14,8 +14,8 @@
 bool otp_pipeline_open(void);
 /* Empties the rings into the time table, and takes back the records of threads that are gone. */
 void otp_pipeline_drain(void);
-/* Looks for threads that are not sampled yet; once a second is enough. */
-void otp_pipeline_scan(void);
+/* Looks for threads that are not sampled yet, once a second. True: look again soon. */
+bool otp_pipeline_scan(void);
 /* Writes one flush to all outputs, when there is anything in it. deadline_ns: monotonic. */
 void otp_pipeline_flush(uint64_t deadline_ns, bool is_last);
 /* Goes on with what outputs could not deliver yet; returns when to come again (monotonic ns). */

@@ -35,6 +35,7 @@
     ((size_t)64 << 10)           /* room for the thread-local data of libraries, never touched */
 #define TLS_ABOVE ((size_t)4096) /* the control block */
 #define TICK_NS UINT64_C(1000000000)
+#define SCAN_AGAIN_NS UINT64_C(20000000) /* longer than a thread takes to make itself known */
 #define SIGNAL_SET_BYTES 8
 #define WAIT_PIECES 100                     /* of 5 ms */
 #define FLUSH_LIMIT_NS UINT64_C(5000000000) /* for the sinks, in a flush that nobody waits for */
@@ -147,15 +148,15 @@ static void work(void *arg)
         otp_pipeline_drain();
         uint64_t now = otp_sys_monotonic_ns();
         if (now >= next_scan) {
-            otp_pipeline_scan();
-            next_scan = now + TICK_NS;
+            next_scan = now + (otp_pipeline_scan() ? SCAN_AGAIN_NS : TICK_NS);
         }
         if (now >= next_flush) {
             otp_pipeline_flush(now + FLUSH_LIMIT_NS, false);
             next_flush += (now - next_flush) / interval * interval + interval;
         }
         uint64_t next_pump = otp_pipeline_pump();
-        sleep_until(seen, next_pump < next_flush ? next_pump : next_flush);
+        uint64_t next = next_pump < next_flush ? next_pump : next_flush;
+        sleep_until(seen, next < next_scan ? next : next_scan);
     }
 }
 
