@@ -379,21 +379,21 @@ enum otp_status otp_elf_load_sections(struct otp_elf *elf)
     return OTP_OK;
 }
 
-const char *otp_elf_section_name(const struct otp_elf *elf, const struct otp_elf_section *s)
+/* Compares without looking for the end of the section's name, which may be far away. */
+static bool is_named(const struct otp_elf *elf, const struct otp_elf_section *s, const char *name,
+                     size_t size)
 {
-    struct otp_reader r;
-    size_t len;
-
-    otp_reader_init(&r, elf->section_names, elf->section_names_len);
-    const char *name = otp_reader_string_at(&r, s->name, &len);
-    return name == NULL ? "" : name;
+    return s->name <= elf->section_names_len && size <= elf->section_names_len - s->name &&
+           memcmp(elf->section_names + s->name, name, size) == 0;
 }
 
 const struct otp_elf_section *otp_elf_section_named(const struct otp_elf *elf, const char *name)
 {
+    size_t size = strlen(name) + 1;
+
     for (uint32_t i = 0; elf->sections != NULL && i < elf->section_count; i++) {
         const struct otp_elf_section *s = &elf->sections[i];
-        if (has_content(elf, s) && strcmp(otp_elf_section_name(elf, s), name) == 0) {
+        if (is_named(elf, s, name, size) && has_content(elf, s)) {
             return s;
         }
     }

@@ -87,8 +87,6 @@ void otp_elf_close(struct otp_elf *elf);
 /* Reads section headers and names, once, and takes the build id from the note sections when it
  * finds one there. NOT_FOUND: the object has no section headers. Context: any. */
 enum otp_status otp_elf_load_sections(struct otp_elf *elf);
-/* Name of a section, "" when it has none that can be read. */
-const char *otp_elf_section_name(const struct otp_elf *elf, const struct otp_elf_section *s);
 /* First section of that name with content in the file, or NULL. */
 const struct otp_elf_section *otp_elf_section_named(const struct otp_elf *elf, const char *name);
 /* First section of type SHT_... with content in the file, or NULL. */

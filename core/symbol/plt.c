@@ -13,6 +13,8 @@
 #define CHUNK_RELAS 64
 #define CHUNK_BYTES 2048
 #define SLOTS_MAX ((size_t)1 << 20)
+#define RELAS_MAX ((uint64_t)1 << 22)
+#define STUBS_BYTES_MAX ((uint64_t)16 << 20)
 #define NO_SYMBOL 0
 
 /* A slot of the global offset table that the loader fills with the address of a function. */
@@ -68,6 +70,7 @@ static enum otp_status read_slots(struct stubs *s, const struct otp_elf_section 
     struct otp_reader r;
     uint64_t count = section->size / RELA_BYTES;
 
+    count = count > RELAS_MAX ? RELAS_MAX : count;
     for (uint64_t done = 0; done < count;) {
         uint64_t n = count - done > CHUNK_RELAS ? CHUNK_RELAS : count - done;
         OTP_TRY(
@@ -174,9 +177,10 @@ static enum otp_status read_stubs(struct stubs *s, const struct otp_elf_section 
 {
     unsigned char code[CHUNK_BYTES];
     uint64_t stub_bytes = section->entsize == 8 ? 8 : STUB_BYTES;
+    uint64_t size = section->size > STUBS_BYTES_MAX ? STUBS_BYTES_MAX : section->size;
 
-    for (uint64_t off = 0; off < section->size;) {
-        uint64_t n = section->size - off;
+    for (uint64_t off = 0; off < size;) {
+        uint64_t n = size - off;
         n = n > CHUNK_BYTES ? CHUNK_BYTES : n;
         OTP_TRY(otp_elf_read(&s->elf->bytes, section->offset + off, code, n));
         for (uint64_t i = 0; i + stub_bytes <= n; i += stub_bytes) {

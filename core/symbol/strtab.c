@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/base/reader.h"
 #include "core/base/sys.h"
 
 #define FIRST_READ ((uint64_t)256)
@@ -65,21 +64,29 @@ static bool read_name(const struct otp_strtab *t, const struct otp_elf_bytes *by
     return false;
 }
 
+static bool kept_name(const struct otp_strtab *t, uint64_t off, struct otp_text *out)
+{
+    if (off >= t->len) {
+        return false;
+    }
+    const char *name = (const char *)t->kept + off;
+    uint64_t left = t->len - off;
+    left = left > OTP_STRTAB_NAME_MAX + 1 ? OTP_STRTAB_NAME_MAX + 1 : left;
+    const char *end = memchr(name, '\0', left);
+    if (end == NULL) {
+        return false;
+    }
+    *out = otp_text_make(name, (size_t)(end - name));
+    return true;
+}
+
 bool otp_strtab_get(const struct otp_strtab *t, const struct otp_elf_bytes *bytes, uint64_t off,
                     struct otp_buf *scratch, struct otp_text *out)
 {
     struct otp_elf_bytes opened;
-    struct otp_reader r;
-    size_t len;
 
     if (t->kept != NULL) {
-        otp_reader_init(&r, t->kept, t->len);
-        const char *name = otp_reader_string_at(&r, off, &len);
-        if (name == NULL || len > OTP_STRTAB_NAME_MAX) {
-            return false;
-        }
-        *out = otp_text_make(name, len);
-        return true;
+        return kept_name(t, off, out);
     }
     if (bytes != NULL) {
         return read_name(t, bytes, off, scratch, out);

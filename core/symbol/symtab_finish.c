@@ -6,6 +6,8 @@
 #include "core/symbol/symtab.h"
 
 #define NAME_COMPARED 256 /* bytes of a name that take part in the choice */
+/* Bytes of names read to choose; a table that makes for more gets its first names. */
+#define NAMES_READ_MAX ((size_t)256 << 20)
 
 /* What decides between names of equal rank, in this order. */
 struct candidate {
@@ -19,6 +21,7 @@ struct finisher {
     struct otp_symtab *t;
     const struct otp_elf_bytes *const *files;
     struct otp_buf scratch;
+    size_t bytes_left; /* of NAMES_READ_MAX */
 };
 
 static int compare_entries(const void *a, const void *b, void *arg)
@@ -38,7 +41,14 @@ static int compare_entries(const void *a, const void *b, void *arg)
 static bool name_of(struct finisher *f, const struct otp_symtab_entry *e, struct otp_text *out)
 {
     enum otp_symtab_names names = otp_symtab_names_of(e);
-    return otp_strtab_get(&f->t->names[names], f->files[names], e->name, &f->scratch, out);
+
+    if (f->bytes_left == 0) {
+        return false;
+    }
+    bool ok = otp_strtab_get(&f->t->names[names], f->files[names], e->name, &f->scratch, out);
+    size_t cost = (ok ? out->len : OTP_STRTAB_NAME_MAX) + NAME_COMPARED;
+    f->bytes_left -= cost < f->bytes_left ? cost : f->bytes_left;
+    return ok;
 }
 
 static bool load_candidate(struct finisher *f, const struct otp_symtab_entry *e,
@@ -101,7 +111,7 @@ static bool is_label(struct finisher *f, const struct otp_symtab_entry *e)
 {
     struct otp_text name;
 
-    return (e->key & OTP_SYMTAB_RANK_NO_TYPE) != 0 &&
+    return (e->key & OTP_SYMTAB_RANK_NO_TYPE) != 0 && f->bytes_left > 0 &&
            (!name_of(f, e, &name) || name.len == 0 || name.data[0] == '$' ||
             (name.data[0] == '.' && name.len > 1 && name.data[1] == 'L'));
 }
@@ -183,7 +193,7 @@ static void shrink(struct otp_symtab *t)
 void otp_symtab_finish(struct otp_symtab *t,
                        const struct otp_elf_bytes *const files[OTP_SYMTAB_NAMES])
 {
-    struct finisher f = {.t = t, .files = files};
+    struct finisher f = {.t = t, .files = files, .bytes_left = NAMES_READ_MAX};
 
     otp_buf_init(&f.scratch, t->heap, 2 * OTP_STRTAB_NAME_MAX);
     otp_sort(t->entries, t->count, sizeof(t->entries[0]), compare_entries, NULL);
