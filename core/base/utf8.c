@@ -10,27 +10,35 @@ static bool is_tail(unsigned char c)
     return (c & 0xc0U) == 0x80U;
 }
 
+/* Bytes of the character that the byte begins; 0 when none begins so. */
+static unsigned length_of(unsigned char first)
+{
+    if (first < 0x80) {
+        return 1;
+    }
+    if (first < 0xc2 || first > 0xf4) {
+        return 0;
+    }
+    return first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+}
+
+/* Four of the first bytes leave a narrower range to the second one. */
+static bool is_second(unsigned char first, unsigned char c)
+{
+    unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    return c >= low && c <= high;
+}
+
 unsigned otp_utf8_step(const char *s, size_t left)
 {
     const unsigned char *p = (const unsigned char *)s;
+    unsigned len = left == 0 ? 0 : length_of(p[0]);
 
-    if (left == 0) {
-        return 0;
+    if (len < 2) {
+        return len;
     }
-    if (p[0] < 0x80) {
-        return 1;
-    }
-    if (p[0] < 0xc2 || p[0] > 0xf4) {
-        return 0;
-    }
-    unsigned len = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    if (len > left) {
-        return 0;
-    }
-    /* The second byte has a narrower range behind four of the first bytes. */
-    unsigned char low = p[0] == 0xe0 ? 0xa0 : p[0] == 0xf0 ? 0x90 : 0x80;
-    unsigned char high = p[0] == 0xed ? 0x9f : p[0] == 0xf4 ? 0x8f : 0xbf;
-    if (p[1] < low || p[1] > high) {
+    if (len > left || !is_second(p[0], p[1])) {
         return 0;
     }
     for (unsigned i = 2; i < len; i++) {
@@ -99,4 +107,19 @@ size_t otp_utf8_clean(struct otp_text text, char *out, size_t room)
         pos += step == 0 ? 1 : step;
     }
     return used;
+}
+
+void otp_utf8_show(struct otp_line *line, struct otp_text text, size_t max_bytes)
+{
+    size_t end = otp_utf8_cut(text, max_bytes);
+    size_t pos = 0;
+    while (pos < end) {
+        unsigned len = otp_utf8_step(text.data + pos, end - pos);
+        bool is_shown = otp_utf8_step_printable(text.data + pos, end - pos) > 0;
+        otp_line_bytes(line, is_shown ? text.data + pos : "?", is_shown ? len : 1);
+        pos += len > 0 ? len : 1;
+    }
+    if (end < text.len) {
+        otp_line_str(line, "...");
+    }
 }

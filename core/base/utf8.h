@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/fmt.h"
 #include "core/base/text.h"
 
 /*
@@ -28,5 +29,10 @@ size_t otp_utf8_cut(struct otp_text text, size_t max);
  * cutting a character; returns the length. Context: any.
  */
 size_t otp_utf8_clean(struct otp_text text, char *out, size_t room);
+/*
+ * Adds text to a line of a message, at most max_bytes and never a part of a character, with '?' for
+ * all that otp_utf8_step_printable() refuses, and "..." where it was cut. Context: any.
+ */
+void otp_utf8_show(struct otp_line *line, struct otp_text text, size_t max_bytes);
 
 #endif

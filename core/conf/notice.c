@@ -29,34 +29,20 @@ static struct otp_text find_secret(struct otp_text value)
     return otp_text_make(value.data, 0);
 }
 
-static void add_clean(struct otp_line *line, struct otp_text value)
-{
-    size_t pos = 0;
-    while (pos < value.len) {
-        unsigned len = otp_utf8_step(value.data + pos, value.len - pos);
-        bool is_shown = otp_utf8_step_printable(value.data + pos, value.len - pos) > 0;
-        otp_line_bytes(line, is_shown ? value.data + pos : "?", is_shown ? len : 1);
-        pos += len > 0 ? len : 1;
-    }
-}
-
 void otp_notice_value(struct otp_line *line, struct otp_text value, size_t max_bytes)
 {
     struct otp_text secret = find_secret(value);
-    size_t shown = otp_utf8_cut(value, max_bytes);
-    size_t before = secret.len == 0 ? shown : (size_t)(secret.data - value.data);
+    size_t before = (size_t)(secret.data - value.data);
     size_t after = before + secret.len;
 
-    add_clean(line, otp_text_make(value.data, before < shown ? before : shown));
-    if (secret.len > 0 && before < shown) {
-        otp_line_str(line, "***");
+    if (secret.len == 0 || before >= max_bytes) {
+        otp_utf8_show(line, value, max_bytes);
+        return;
     }
-    if (after < shown) {
-        add_clean(line, otp_text_make(value.data + after, shown - after));
-    }
-    if (shown < value.len) {
-        otp_line_str(line, "...");
-    }
+    otp_utf8_show(line, otp_text_make(value.data, before), before);
+    otp_line_str(line, "***");
+    otp_utf8_show(line, otp_text_make(value.data + after, value.len - after),
+                  after < max_bytes ? max_bytes - after : 0);
 }
 
 unsigned otp_notice_distance(struct otp_text a, struct otp_text b)

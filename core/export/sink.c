@@ -33,20 +33,12 @@ void otp_sink_abandon(struct otp_sink *s)
 void otp_sink_describe_target(const struct otp_sink *s, const char *kind, struct otp_text target,
                               struct otp_line *line)
 {
-    size_t pos = 0;
-    size_t end = otp_utf8_cut(target, OTP_SHOWN_TARGET_MAX);
-
     otp_line_str(line, "cannot ");
     otp_line_str(line, s->failed_step == NULL ? "use" : s->failed_step);
     otp_line_str(line, " ");
     otp_line_str(line, kind);
-    while (pos < end) {
-        unsigned len = otp_utf8_step(target.data + pos, end - pos);
-        bool is_shown = otp_utf8_step_printable(target.data + pos, end - pos) > 0;
-        otp_line_bytes(line, is_shown ? target.data + pos : "?", is_shown ? len : 1);
-        pos += len > 0 ? len : 1;
-    }
-    otp_line_str(line, end < target.len ? "...: " : ": ");
+    otp_utf8_show(line, target, OTP_SHOWN_TARGET_MAX);
+    otp_line_str(line, ": ");
     otp_line_str(line, otp_errno_text(s->error));
     if (s->hint != NULL) {
         otp_line_str(line, " (");

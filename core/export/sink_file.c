@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "core/base/sys.h"
+#include "core/base/utf8.h"
 
 #define FILE_MODE 0644U
 #define TEMP_ATTEMPTS 100U
@@ -225,10 +226,9 @@ static void file_describe(const struct otp_sink *s, struct otp_line *line)
 {
     const struct otp_sink_file *f = (const struct otp_sink_file *)(const void *)s;
     otp_sink_describe_target(s, "file ", otp_text_of(f->path), line);
-    if (f->path[0] != '/' && f->options.base_path.len > 0 &&
-        f->options.base_path.len < OTP_SHOWN_TARGET_MAX / 2) {
+    if (f->path[0] != '/' && f->options.base_path.len > 0) {
         otp_line_str(line, " in ");
-        otp_line_bytes(line, f->options.base_path.data, f->options.base_path.len);
+        otp_utf8_show(line, f->options.base_path, OTP_SHOWN_TARGET_MAX / 2);
     }
 }
 

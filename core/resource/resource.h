@@ -38,6 +38,7 @@ struct otp_resource_input {
     struct otp_text service_name; /* OTEL_SERVICE_NAME, or empty */
     struct otp_text attributes;   /* OTEL_RESOURCE_ATTRIBUTES, or empty */
     struct otp_text version;      /* of libotelprof */
+    struct otp_text program;      /* base name of the executable, for when /proc is not there */
     const char *root;             /* put before /proc and /etc, for tests; NULL: nothing */
 };
 
