@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/annot.h"
+#include "core/symbol/maps.h"
 #include "core/symbol/objfile.h"
 #include "core/symbol/strtab.h"
 #include "core/symbol/symbols.h"
@@ -175,6 +176,39 @@ START_TEST(test_libc)
     ck_assert_uint_eq(otp_symbols_count(s), 0);
     otp_symbols_destroy(s);
     dlclose(libc);
+}
+END_TEST
+
+/* Looks for the kernel's object among the mappings. */
+static bool find_vdso(void *arg, const struct otp_maps_entry *e)
+{
+    struct otp_symbol_source *source = arg;
+    if (e->name.len == 6 && memcmp(e->name.data, "[vdso]", 6) == 0) {
+        source->path = "[vdso]";
+        source->image = (const void *)(uintptr_t)e->start;
+        source->image_len = e->end - e->start;
+    }
+    return source->image == NULL;
+}
+
+START_TEST(test_vdso)
+{
+    struct otp_symbol_source source = {.path = ""};
+    size_t clocks = 0;
+    struct otp_symbol symbol;
+    ck_assert_int_eq(otp_maps_read(&heap, NULL, find_vdso, &source), OTP_OK);
+    ck_assert_ptr_nonnull(source.image);
+    struct otp_symbols *s = open_source(&source);
+    ck_assert_int_eq(otp_symbols_load_names(s), OTP_OK);
+    for (size_t i = 0; i < otp_symbols_count(s); i++) {
+        ck_assert(otp_symbols_at(s, i, &symbol));
+        ck_assert_ptr_nonnull(otp_symbols_segment(s, symbol.start));
+        clocks += memmem(symbol.name.data, symbol.name.len, "clock_gettime", 13) != NULL;
+    }
+    ck_assert_uint_ge(clocks, 1);
+    ck_assert_uint_eq(strlen(otp_symbols_htlhash_hex(s)), 32);
+    ck_assert_uint_gt(strlen(otp_symbols_build_id_hex(s)), 0);
+    otp_symbols_destroy(s);
 }
 END_TEST
 
@@ -469,6 +503,7 @@ int main(void)
     tcase_add_checked_fixture(all, set_up, tear_down);
     tcase_add_test(all, test_own_program);
     tcase_add_test(all, test_libc);
+    tcase_add_test(all, test_vdso);
     tcase_add_test(all, test_deleted);
     tcase_add_test(all, test_alt_path);
     tcase_add_test(all, test_odd_paths);
