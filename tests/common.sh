@@ -128,7 +128,8 @@ bare() {
 }
 
 prof() {
-    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" $settings "$@"
+    run_to "$d/prof" "$python" "$top/tests/measure.py" "$d/usage" \
+        env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" $settings "$@"
     status=$?
 }
 
@@ -178,6 +179,19 @@ strict() {
         bad "check --strict finds something"
         grep -v ': ok' "$d/check" | head -n 5 | cut -c 1-300 | sed 's/^/        /'
     }
+}
+
+# The CPU profile of all files holds the CPU time of the command, as far as ticks can tell.
+cpu_time_is_right() {
+    used=$(cut -d ' ' -f 1 "$d/usage")
+    # shellcheck disable=SC2046
+    between "CPU time in microseconds" $((used * 85 / 100 - 100000)) $((used * 105 / 100 + 100000)) \
+        "$(($(judge totals $(files) | sed -n 's/^cpu //p') / 1000))"
+}
+
+# The file name by which a command is known: what its links lead to.
+program() {
+    basename "$(readlink -f "$(command -v "$1")")"
 }
 
 judge() {
