@@ -139,6 +139,9 @@ $(O)/%.o: %.c $(O)/flags | $(PB_C) $(DEPS)/libunwind/libunwind.a
 	@mkdir -p $(@D)
 	$(Q)$(COMPILE)
 
+# The page of `otelprof flame` is put in as it lies there.
+$(O)/tools/otelprof/flame_page.o: $(wildcard tools/otelprof/flame_page.*)
+
 # Imports between our .proto files are relative to proto/. All are made anew when one changes.
 $(GEN)/proto/%.pb-c.c $(GEN)/proto/%.pb-c.h: proto/%.proto $(PROTO_SRC)
 	$(call say,PROTOC,$<)

@@ -43,6 +43,7 @@ struct otp_command {
 extern const struct otp_command otp_command_info;
 extern const struct otp_command otp_command_top;
 extern const struct otp_command otp_command_check;
+extern const struct otp_command otp_command_flame;
 extern const struct otp_command otp_command_run;
 extern const struct otp_command otp_command_doctor;
 

@@ -240,13 +240,15 @@ static bool keep_last_of_each_process(struct otp_pick_list *l)
     return true;
 }
 
-static void add_matching(struct otp_pick_list *l, const struct otp_profiles *m,
+static void add_matching(struct otp_pick_list *l, const struct otp_profile_set *set, size_t message,
                          const struct otp_type *type)
 {
+    const struct otp_profiles *m = set->messages[message];
+
     for (uint32_t k = 0; k < m->profiles.count; k++) {
         struct otp_type t = otp_type_of(m, otp_profiles_profile(m, k));
         if (otp_type_equal(&t, type)) {
-            l->items[l->count++] = (struct otp_pick){.m = m, .profile = k};
+            l->items[l->count++] = (struct otp_pick){.m = m, .message = message, .profile = k};
         }
     }
 }
@@ -265,7 +267,7 @@ bool otp_pick_list_init(struct otp_pick_list *l, const struct otp_profile_set *s
         return false;
     }
     for (size_t i = 0; i < set->message_count; i++) {
-        add_matching(l, set->messages[i], type);
+        add_matching(l, set, i, type);
     }
     if (otp_type_is_snapshot(type) && !keep_last_of_each_process(l)) {
         otp_pick_list_fini(l);

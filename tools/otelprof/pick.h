@@ -28,6 +28,7 @@ struct otp_type_list {
 /* One profile that counts. */
 struct otp_pick {
     const struct otp_profiles *m;
+    size_t message; /* number of m in the set */
     uint32_t profile;
 };
 
