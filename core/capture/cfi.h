@@ -15,11 +15,13 @@
 enum otp_rule_kind {
     OTP_RULE_COMPLEX = 0, /* cannot be told so simply, or nothing is known */
     OTP_RULE_SIMPLE = 1,  /* the fields below; return address at cfa - 8 */
-    OTP_RULE_END = 2      /* the stack ends here: the return address is undefined */
+    OTP_RULE_END = 2,     /* the stack ends here: the return address is undefined */
+    OTP_RULE_REALIGNED = 3 /* cfa is at rbp + cfa_offset, the caller's rbp at rbp + rbp_offset */
 };
 
 struct otp_rule {
     enum otp_rule_kind kind;
+    bool is_unsafe; /* complex, and reads memory in a way that nobody could check: stop here */
     bool is_cfa_from_rbp; /* else from rsp */
     bool is_rbp_saved;    /* else the caller's rbp is still in rbp */
     int32_t cfa_offset;   /* cfa = register + this */

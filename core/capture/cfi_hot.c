@@ -29,18 +29,27 @@ struct cursor {
 };
 
 /* How one register is found. */
-enum where { WHERE_SAME, WHERE_OFFSET, WHERE_UNDEFINED, WHERE_OTHER };
+enum where { WHERE_SAME, WHERE_OFFSET, WHERE_UNDEFINED, WHERE_AT_FRAME, WHERE_OTHER };
 
 struct place {
     enum where where;
     int64_t offset;
 };
 
+/* How the frame is found: a register and an offset, or by an expression of a known form. */
+enum cfa_kind {
+    CFA_PLAIN,
+    CFA_PLT,       /* of a linkage table: depends on the place within its entry */
+    CFA_REALIGNED, /* saved at rbp + cfa_offset, by functions that realign their stack */
+    CFA_OTHER,
+    CFA_UNSAFE /* other, and with a memory access */
+};
+
 /* What the instructions have said so far. */
 struct row {
     uint64_t cfa_register; /* REG_STACK, REG_FRAME or something else */
     int64_t cfa_offset;
-    bool is_cfa_expression;
+    enum cfa_kind cfa_kind;
     struct place frame;
     struct place ret;
 };
@@ -270,6 +279,77 @@ static void skip_block(struct cursor *c)
     (void)take(c, (size_t)uleb(c));
 }
 
+/* A short expression; longer ones are only searched for memory accesses. */
+struct expression {
+    uint8_t bytes[16];
+    uint64_t len;
+    bool has_access;
+};
+
+static struct expression read_expression(struct cursor *c)
+{
+    struct expression e = {.len = uleb(c)};
+    const uint8_t *p = take(c, (size_t)e.len);
+    for (uint64_t i = 0; p != NULL && i < e.len; i++) {
+        if (i < sizeof(e.bytes)) {
+            e.bytes[i] = p[i];
+        }
+        e.has_access = e.has_access || p[i] == 0x06 || p[i] == 0x94; /* deref, deref_size */
+    }
+    return e;
+}
+
+/* breg6 OFFSET, of one or two bytes, then what is in tail; false: something else. */
+static bool is_frame_offset(const struct expression *e, const char *tail, size_t tail_len,
+                            int64_t *out)
+{
+    size_t number_len = e->len < 1 + tail_len ? 0 : (size_t)e->len - 1 - tail_len;
+    if (number_len < 1 || number_len > 2 || e->bytes[0] != 0x76 ||
+        memcmp(e->bytes + 1 + number_len, tail, tail_len) != 0) {
+        return false;
+    }
+    unsigned v = e->bytes[1] & 0x7fU;
+    if (number_len == 2) {
+        v |= (e->bytes[2] & 0x7fU) << 7;
+    }
+    unsigned sign = 1U << (7 * number_len - 1);
+    *out = (int64_t)(v ^ sign) - (int64_t)sign;
+    return true;
+}
+
+/* Where a register is saved: at rbp + something, in functions that realign their stack. */
+static void run_expression(struct cursor *c, struct machine *m, uint64_t reg)
+{
+    struct expression e = read_expression(c);
+    int64_t offset;
+    bool is_known = is_frame_offset(&e, "", 0, &offset);
+    set_place(&m->row, reg, is_known ? WHERE_AT_FRAME : WHERE_OTHER, is_known ? offset : 0);
+}
+
+/* breg7 8, breg16 0, lit15, and, litN, ge, lit3, shl, plus: what linkers write for .plt. */
+static bool is_plt(const struct expression *e, int64_t *out_push_at)
+{
+    static const uint8_t before[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a};
+    static const uint8_t after[] = {0x2a, 0x33, 0x24, 0x22};
+    *out_push_at = e->bytes[6] - 0x30; /* litN */
+    return e->len == 11 && memcmp(e->bytes, before, sizeof(before)) == 0 &&
+           *out_push_at >= 0 && *out_push_at < 16 && memcmp(e->bytes + 7, after, sizeof(after)) == 0;
+}
+
+static void run_cfa_expression(struct cursor *c, struct row *row)
+{
+    struct expression e = read_expression(c);
+    int64_t value = 0;
+    row->cfa_kind = e.has_access ? CFA_UNSAFE : CFA_OTHER;
+    if (is_plt(&e, &value)) {
+        row->cfa_kind = CFA_PLT;
+        row->cfa_offset = value;
+    } else if (is_frame_offset(&e, "\x06", 1, &value)) {
+        row->cfa_kind = CFA_REALIGNED;
+        row->cfa_offset = value;
+    }
+}
+
 /* Instructions that say how a register is found. */
 static bool run_register(struct cursor *c, struct machine *m, uint8_t op)
 {
@@ -295,6 +375,8 @@ static bool run_register(struct cursor *c, struct machine *m, uint8_t op)
         set_place(&m->row, reg, WHERE_OTHER, 0);
         return true;
     case 0x10: /* expression */
+        run_expression(c, m, reg);
+        return true;
     case 0x16: /* val_expression */
         skip_block(c);
         set_place(&m->row, reg, WHERE_OTHER, 0);
@@ -317,12 +399,12 @@ static bool run_frame(struct cursor *c, struct machine *m, uint8_t op)
     case 0x0c: /* def_cfa */
         row->cfa_register = uleb(c);
         row->cfa_offset = (int64_t)uleb(c);
-        row->is_cfa_expression = false;
+        row->cfa_kind = CFA_PLAIN;
         return true;
     case 0x12: /* def_cfa_sf */
         row->cfa_register = uleb(c);
         row->cfa_offset = sleb(c) * m->cie->data_align;
-        row->is_cfa_expression = false;
+        row->cfa_kind = CFA_PLAIN;
         return true;
     case 0x0d: /* def_cfa_register */
         row->cfa_register = uleb(c);
@@ -334,8 +416,7 @@ static bool run_frame(struct cursor *c, struct machine *m, uint8_t op)
         row->cfa_offset = sleb(c) * m->cie->data_align;
         return true;
     case 0x0f: /* def_cfa_expression */
-        skip_block(c);
-        row->is_cfa_expression = true;
+        run_cfa_expression(c, row);
         return true;
     case 0x0a: /* remember_state */
         if (m->depth == STACK_DEPTH) {
@@ -398,25 +479,36 @@ static bool run(struct cursor *c, struct machine *m, uintptr_t addr)
     return c->pos >= c->end;
 }
 
-static struct otp_rule boil_down(const struct row *row)
+static bool fits(int64_t offset)
 {
-    struct otp_rule rule = {.kind = OTP_RULE_COMPLEX};
+    return offset >= INT32_MIN && offset <= INT32_MAX;
+}
+
+static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
+{
+    struct otp_rule rule = {.kind = OTP_RULE_COMPLEX, .is_unsafe = row->cfa_kind == CFA_UNSAFE};
     if (row->ret.where == WHERE_UNDEFINED) {
         rule.kind = OTP_RULE_END;
         return rule;
     }
-    bool is_base = row->cfa_register == REG_STACK || row->cfa_register == REG_FRAME;
-    bool is_frame = row->frame.where == WHERE_SAME || row->frame.where == WHERE_OFFSET;
-    if (row->is_cfa_expression || !is_base || !is_frame || row->ret.where != WHERE_OFFSET ||
-        row->ret.offset != -8 || row->cfa_offset < 0 || row->cfa_offset > INT32_MAX ||
-        row->frame.offset < INT32_MIN || row->frame.offset > INT32_MAX) {
+    if (row->ret.where != WHERE_OFFSET || row->ret.offset != -8 || !fits(row->cfa_offset) ||
+        !fits(row->frame.offset)) {
         return rule;
     }
-    rule.kind = OTP_RULE_SIMPLE;
-    rule.is_cfa_from_rbp = row->cfa_register == REG_FRAME;
+    bool is_base = row->cfa_register == REG_STACK || row->cfa_register == REG_FRAME;
+    bool is_frame = row->frame.where == WHERE_SAME || row->frame.where == WHERE_OFFSET;
     rule.is_rbp_saved = row->frame.where == WHERE_OFFSET;
-    rule.cfa_offset = (int32_t)row->cfa_offset;
     rule.rbp_offset = (int32_t)row->frame.offset;
+    rule.cfa_offset = (int32_t)row->cfa_offset;
+    if (row->cfa_kind == CFA_PLAIN && is_base && is_frame) {
+        rule.kind = OTP_RULE_SIMPLE;
+        rule.is_cfa_from_rbp = row->cfa_register == REG_FRAME;
+    } else if (row->cfa_kind == CFA_PLT && row->frame.where == WHERE_SAME) {
+        rule.kind = OTP_RULE_SIMPLE;
+        rule.cfa_offset = 8 + ((int64_t)(addr & 15) >= row->cfa_offset ? 8 : 0);
+    } else if (row->cfa_kind == CFA_REALIGNED && row->frame.where == WHERE_AT_FRAME) {
+        rule.kind = OTP_RULE_REALIGNED;
+    }
     return rule;
 }
 
@@ -456,5 +548,5 @@ struct otp_rule otp_cfi_rule(const struct otp_object_range *object, uintptr_t ad
     }
     m.initial = m.row;
     m.loc = start;
-    return run(&c, &m, addr) ? boil_down(&m.row) : none;
+    return run(&c, &m, addr) ? boil_down(&m.row, addr) : none;
 }

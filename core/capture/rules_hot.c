@@ -52,8 +52,9 @@ _Static_assert(SLOTS == 1U << (64 - 50), "the shift above");
 static uint64_t pack(const struct otp_known_rule *k)
 {
     uint64_t mask = (UINT64_C(1) << OFFSET_BITS) - 1;
-    return (uint64_t)k->object << 48 | (uint64_t)k->rule.kind << 46 |
-           (uint64_t)k->rule.is_cfa_from_rbp << 45 | (uint64_t)k->rule.is_rbp_saved << 44 |
+    /* A complex rule has no use for the first flag: there it says unsafe. */
+    bool first = k->rule.kind == OTP_RULE_COMPLEX ? k->rule.is_unsafe : k->rule.is_cfa_from_rbp;
+    return (uint64_t)k->object << 48 | (uint64_t)k->rule.kind << 46 | (uint64_t)first << 45 | (uint64_t)k->rule.is_rbp_saved << 44 |
            ((uint64_t)(uint32_t)k->rule.rbp_offset & mask) << OFFSET_BITS |
            ((uint64_t)(uint32_t)k->rule.cfa_offset & mask);
 }
@@ -68,7 +69,9 @@ static void unpack(uint64_t value, struct otp_known_rule *out)
 {
     out->object = (uint32_t)(value >> 48);
     out->rule.kind = (enum otp_rule_kind)(value >> 46 & 3U);
-    out->rule.is_cfa_from_rbp = (value >> 45 & 1U) != 0;
+    bool first = (value >> 45 & 1U) != 0;
+    out->rule.is_cfa_from_rbp = first && out->rule.kind != OTP_RULE_COMPLEX;
+    out->rule.is_unsafe = first && out->rule.kind == OTP_RULE_COMPLEX;
     out->rule.is_rbp_saved = (value >> 44 & 1U) != 0;
     out->rule.rbp_offset = signed_offset(value >> OFFSET_BITS);
     out->rule.cfa_offset = signed_offset(value);
@@ -97,6 +100,7 @@ void otp_rules_add(uintptr_t addr, const struct otp_known_rule *known)
 {
     struct slot *t = get_table();
     bool fits = known->rule.cfa_offset < OFFSET_LIMIT && known->rule.rbp_offset < OFFSET_LIMIT &&
+                known->rule.cfa_offset >= -OFFSET_LIMIT &&
                 known->rule.rbp_offset >= -OFFSET_LIMIT && known->object <= 0xffffU;
     if (t == NULL || !fits) {
         return;

@@ -21,6 +21,8 @@
 #define CACHED_RANGES 8U
 #define POOL_BYTES 8192U
 #define MAX_PROBES 64U
+#define SIGNAL_FRAME_BYTES 320U /* kernel frame up to the last register */
+#define MAX_GUESSED_FRAME ((uintptr_t)1 << 20)
 #define MAX_RETRIES 16U /* complex frames after which the rest is tried by rules */
 
 struct otp_unwind {
@@ -29,7 +31,8 @@ struct otp_unwind {
     const struct otp_thread *thread;
     uintptr_t low; /* readable: [low, high) */
     uintptr_t high;
-    uint32_t probes; /* pages asked for so far */
+    uint32_t probes;       /* pages of stack asked for so far */
+    struct otp_probe code; /* pages of code asked for */
     bool is_signal_start;
     uint32_t range_count;
     struct otp_object_range ranges[CACHED_RANGES]; /* objects of this stack */
@@ -164,6 +167,7 @@ static void start(struct otp_unwind *u, const struct otp_thread *t, uintptr_t sp
 {
     u->thread = t;
     u->probes = 0;
+    memset(&u->code, 0, sizeof(u->code));
     u->range_count = 0;
     u->low = 0;
     u->high = 0;
@@ -198,18 +202,11 @@ void otp_unwind_from_call(struct otp_unwind *u, const struct otp_thread *t,
     start(u, t, otp_regs_sp(regs));
 }
 
+/* Whether pc is at the code by which signal handlers return. */
 static bool is_signal_frame(struct otp_unwind *u, uintptr_t pc)
 {
-    struct otp_object_range range;
-    bool is_code = find_range(u, pc, &range) && range.end - pc >= sizeof(signal_return);
-    if (!is_code) {
-        uintptr_t low = u->low;
-        uintptr_t high = u->high;
-        is_code = is_readable(u, pc, sizeof(signal_return));
-        u->low = low;
-        u->high = high;
-    }
-    return is_code && memcmp((const void *)pc, signal_return, sizeof(signal_return)) == 0;
+    return otp_probe_is_readable(&u->code, pc, sizeof(signal_return)) &&
+           memcmp((const void *)pc, signal_return, sizeof(signal_return)) == 0;
 }
 
 /* The word for the code at addr. Small numbers without an object are markers: no code is in the
@@ -237,13 +234,15 @@ static bool is_own(uintptr_t pc)
 }
 
 /* One step up; false at the end of the stack or when it cannot go on. */
-static bool step(struct otp_unwind *u, bool is_signal)
+static bool step(struct otp_unwind *u, bool is_signal, bool is_unsafe)
 {
     unw_word_t before = 0;
     unw_word_t after = 0;
     (void)unw_get_reg(&u->cursor, UNW_REG_SP, &before);
     u->pool_used = 0;
-    int r = unw_step(&u->cursor);
+    /* Expressions read memory without asking: that of a signal frame reads from the frame itself. */
+    bool is_safe = is_signal ? is_readable(u, before, SIGNAL_FRAME_BYTES) : !is_unsafe;
+    int r = is_safe ? unw_step(&u->cursor) : -UNW_EINVAL;
     if (r == 0) {
         return false;
     }
@@ -294,14 +293,20 @@ static bool read_word(struct otp_unwind *u, uintptr_t addr, uintptr_t *out)
     return true;
 }
 
-/* Moves to the caller by a simple rule; false: the memory does not fit the rule. */
+/* Moves to the caller by a rule; false: the memory does not fit the rule. */
 static bool apply(struct otp_unwind *u, const struct otp_rule *rule, struct walk *w)
 {
-    uintptr_t cfa = (rule->is_cfa_from_rbp ? w->bp : w->sp) + (uintptr_t)(intptr_t)rule->cfa_offset;
+    bool is_realigned = rule->kind == OTP_RULE_REALIGNED;
+    uintptr_t cfa = (is_realigned || rule->is_cfa_from_rbp ? w->bp : w->sp) +
+                    (uintptr_t)(intptr_t)rule->cfa_offset;
+    if (is_realigned && !read_word(u, cfa, &cfa)) {
+        return false;
+    }
     if (cfa <= w->sp || !read_word(u, cfa - 8, &w->pc)) {
         return false;
     }
-    if (rule->is_rbp_saved && !read_word(u, cfa + (uintptr_t)(intptr_t)rule->rbp_offset, &w->bp)) {
+    uintptr_t saved = (is_realigned ? w->bp : cfa) + (uintptr_t)(intptr_t)rule->rbp_offset;
+    if ((is_realigned || rule->is_rbp_saved) && !read_word(u, saved, &w->bp)) {
         return false;
     }
     w->sp = cfa;
@@ -324,6 +329,26 @@ static bool push(struct otp_unwind *u, uint32_t *depth, uintptr_t pc, uint64_t w
 }
 
 /*
+ * Code in no object at all is made at run time, by compilers that keep frame pointers nearly always. True
+ * when rbp points to what looks like one: a stack address further up, then a return address.
+ */
+static bool guess_rule(struct otp_unwind *u, struct otp_known_rule *known, const struct walk *w)
+{
+    uintptr_t caller_bp;
+    if (known->object != OTP_OBJECT_NONE || w->depth >= otp_settings.max_depth || w->bp < w->sp ||
+        w->bp % 8 != 0 || w->bp - w->sp > MAX_GUESSED_FRAME || !read_word(u, w->bp, &caller_bp) ||
+        (caller_bp != 0 && caller_bp <= w->bp)) {
+        return false;
+    }
+    known->rule = (struct otp_rule){.kind = OTP_RULE_SIMPLE,
+                                    .is_cfa_from_rbp = true,
+                                    .is_rbp_saved = true,
+                                    .cfa_offset = 16,
+                                    .rbp_offset = -16};
+    return true;
+}
+
+/*
  * Walks by simple rules as far as the end of the stack. False when a frame needs more; what it has
  * pushed from w->depth on is then to be forgotten.
  */
@@ -333,7 +358,7 @@ static bool walk_simple(struct otp_unwind *u, struct walk w, uint32_t *out_depth
         struct otp_known_rule known;
         uintptr_t addr = code_addr(w.pc, w.is_exact);
         find_rule(u, addr, &known);
-        if (known.rule.kind == OTP_RULE_COMPLEX) {
+        if (known.rule.kind == OTP_RULE_COMPLEX && !guess_rule(u, &known, &w)) {
             return false;
         }
         if (!push(u, &w.depth, w.pc, frame_word(known.object, addr)) ||
@@ -394,7 +419,7 @@ static void walk_libunwind(struct otp_unwind *u)
         struct otp_known_rule known;
         find_rule(u, addr, &known);
         is_exact = is_signal;
-        if (!step(u, is_signal)) {
+        if (!step(u, is_signal, known.rule.is_unsafe)) {
             break;
         }
         if (known.rule.kind == OTP_RULE_COMPLEX && steps < MAX_RETRIES &&
