@@ -138,16 +138,17 @@ static void detect_executable(struct otp_resource *r, const struct otp_resource_
     struct otp_text path = executable_path(in->root, path_room, sizeof(path_room));
     struct otp_text name = path.len > 0 ? base_name(path) : in->program;
     char service[SERVICE_ROOM] = "unknown_service:";
-    size_t prefix = strlen(service);
+    size_t len = strlen(service);
 
     otp_resource_set(r, "process.executable.name", name);
     otp_resource_set(r, "process.executable.path", path);
-    if (name.len > sizeof(service) - prefix) {
-        name.len = 0;
+    if (name.len > 0 && name.len <= sizeof(service) - len) {
+        memcpy(service + len, name.data, name.len);
+        len += name.len;
+    } else {
+        len--; /* nothing behind the colon: without it */
     }
-    memcpy(service + prefix, name.data, name.len);
-    otp_resource_set(r, "service.name",
-                     otp_text_make(service, name.len > 0 ? prefix + name.len : prefix - 1));
+    otp_resource_set(r, "service.name", otp_text_make(service, len));
 }
 
 static void detect_process(struct otp_resource *r, const char *root)
