@@ -45,6 +45,7 @@ extern const struct otp_command otp_command_top;
 extern const struct otp_command otp_command_check;
 extern const struct otp_command otp_command_flame;
 extern const struct otp_command otp_command_run;
+extern const struct otp_command otp_command_receive;
 extern const struct otp_command otp_command_doctor;
 
 /* Prints `otelprof COMMAND: ` and a formatted line to stderr; OTP_EXIT_USAGE. */

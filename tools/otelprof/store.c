@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* renameat2 */
+#include "tools/otelprof/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/civil.h"
+#include "core/base/sys.h"
+
+#define NAME_ROOM 160
+#define PROGRAM_MAX 64U
+#define TRIES 100000U
+
+bool otp_store_open(struct otp_store *s, const char *folder)
+{
+    struct stat st;
+
+    memset(s, 0, sizeof(*s));
+    s->folder = folder;
+    if (strlen(folder) > OTP_STORE_PATH - NAME_ROOM - 64) {
+        (void)fprintf(stderr, "otelprof receive: the name of the folder is too long\n");
+        return false;
+    }
+    if (mkdir(folder, 0777) != 0 && errno != EEXIST) {
+        (void)fprintf(stderr, "otelprof receive: %s: %s\n", folder, strerror(errno));
+        return false;
+    }
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode) || access(folder, W_OK) != 0) {
+        (void)fprintf(stderr, "otelprof receive: %s is not a folder that can be written to\n",
+                      folder);
+        return false;
+    }
+    return true;
+}
+
+static const struct otp_value *find(const struct otp_profiles *m, const char *key)
+{
+    return m->resources.count == 0
+               ? NULL
+               : otp_profiles_find_keyvalue(m, otp_profiles_resource(m, 0)->attrs, key);
+}
+
+/* otelprof-PROGRAM-PID-TIME. Foreign text becomes a name: letters, digits, dot, dash, underscore.
+ */
+static void name_of(const struct otp_profiles *m, char *out, size_t room)
+{
+    struct otp_text program = otp_profiles_value_text(m, find(m, "process.executable.name"));
+    const struct otp_value *pid = find(m, "process.pid");
+    uint64_t time_ns = m->profiles.count > 0 ? otp_profiles_profile(m, 0)->time_ns : 0;
+    struct otp_civil c = otp_civil_of(time_ns / 1000000000U);
+    char name[PROGRAM_MAX + 1];
+    size_t len = 0;
+
+    if (program.len == 0) {
+        program = otp_profiles_value_text(m, find(m, "service.name"));
+    }
+    if (program.len == 0) {
+        program = otp_text_of("unknown");
+    }
+    for (; len < program.len && len < PROGRAM_MAX; len++) {
+        char k = program.data[len];
+        bool is_plain = (k >= 'a' && k <= 'z') || (k >= 'A' && k <= 'Z') ||
+                        (k >= '0' && k <= '9') || (k != '\0' && strchr(".-_", k) != NULL);
+        name[len] = is_plain ? k : '_';
+    }
+    name[len] = '\0';
+    (void)snprintf(out, room, "otelprof-%s-%lld-%04u%02u%02uT%02u%02u%02uZ", name,
+                   pid != NULL && pid->kind == OTP_VALUE_INT ? (long long)pid->of.number : 0,
+                   (unsigned)(c.year % 10000U), c.month, c.day, c.hour, c.minute, c.second);
+}
+
+/* Gives the file its name if that is free; false: errno says why not. */
+static bool rename_to_free(const char *from, const char *to)
+{
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) {
+        return true;
+    }
+    if (errno != EINVAL && errno != ENOSYS) {
+        return false;
+    }
+    /* File systems without that call: a second name, which fails where one is, instead. */
+    return link(from, to) == 0 && unlink(from) == 0;
+}
+
+static bool write_file(const char *path, const struct otp_profiles *m)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (fd < 0) {
+        return false;
+    }
+    int error = otp_sys_write_full(fd, m->bytes, m->size);
+    if (close(fd) != 0 && error == 0) {
+        error = -errno;
+    }
+    errno = -error;
+    return error == 0;
+}
+
+bool otp_store_add(struct otp_store *s, const struct otp_profiles *m, char *out_path)
+{
+    char temporary[OTP_STORE_PATH];
+    char name[NAME_ROOM];
+    bool ok = false;
+
+    name_of(m, name, sizeof(name));
+    (void)snprintf(temporary, sizeof(temporary), "%s/.otelprof-%ld-%llu.new", s->folder,
+                   (long)getpid(), (unsigned long long)s->count);
+    if (write_file(temporary, m)) {
+        errno = EEXIST;
+        for (unsigned n = 0; n < TRIES && !ok && errno == EEXIST; n++) {
+            char number[16] = "";
+            if (n > 0) {
+                (void)snprintf(number, sizeof(number), ".%u", n);
+            }
+            (void)snprintf(out_path, OTP_STORE_PATH, "%s/%s%s.otlp", s->folder, name, number);
+            ok = rename_to_free(temporary, out_path);
+        }
+    }
+    if (!ok) {
+        int error = errno;
+        (void)unlink(temporary); /* it may not be there */
+        (void)snprintf(out_path, OTP_STORE_PATH, "%.1400s: %s", temporary, strerror(error));
+        return false;
+    }
+    s->count++;
+    return true;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Received messages as files of a folder: whole or not at all, never over an existing one. */
+#ifndef OTP_OTELPROF_STORE_H
+#define OTP_OTELPROF_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/decode/model.h"
+
+#define OTP_STORE_PATH 1536 /* room for a path or a reason */
+
+struct otp_store {
+    const char *folder;
+    uint64_t count; /* files written */
+};
+
+/* The folder, made when it is not there; false: a line with the reason was printed. */
+bool otp_store_open(struct otp_store *s, const char *folder);
+/*
+ * Writes the bytes of m, whose content names the file. Writes its path to out_path (OTP_STORE_PATH
+ * bytes); false: out_path holds the reason.
+ */
+bool otp_store_add(struct otp_store *s, const struct otp_profiles *m, char *out_path);
+
+#endif
