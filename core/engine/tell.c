@@ -46,7 +46,7 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *ti
     size_t attr_count = losses(OTP_COUNTER_TIME, attrs, names);
     attrs[attr_count++] = (struct otp_attr){.key = otp_text_of("otelprof.cpu.engine"),
                                             .kind = OTP_ATTR_STRING,
-                                            .string = otp_text_of("timer")};
+                                            .string = otp_text_of(otp_settings.is_perf_used ? "perf" : "timer")};
     const struct otp_value_type types[] = {value_type("samples", "count"),
                                            value_type("cpu", "nanoseconds")};
     struct otp_visit_profile profile = {
@@ -79,23 +79,47 @@ static uint64_t whole(uint64_t fixed)
     return (fixed + (UINT64_C(1) << (OTP_OBJECTS_SHIFT - 1))) >> OTP_OBJECTS_SHIFT;
 }
 
+/* One account's four sums as of one moment. */
+struct sums {
+    uint64_t freed_bytes;
+    uint64_t freed_objects;
+    uint64_t bytes;
+    uint64_t objects;
+};
+
+/*
+ * Freed first: see I2 of the ledger. Frees that are booked between the first and the last look
+ * would make blocks look live that are not (milliseconds of them, when this thread has to wait in
+ * between), so it looks again; after some tries the difference is a few blocks that just move.
+ */
+static void read_sums(const struct otp_account *a, struct sums *s)
+{
+    for (int tries = 0; tries < 16; tries++) {
+        s->freed_bytes = otp_load_acquire(&a->freed_bytes); /* pairs: LEDGER-SUMS */
+        s->freed_objects = otp_load_acquire(&a->freed_objects);
+        s->bytes = otp_load_acquire(&a->alloc_bytes); /* pairs: LEDGER-SUMS */
+        s->objects = otp_load_acquire(&a->alloc_objects);
+        if (otp_load_relaxed(&a->freed_bytes) == s->freed_bytes &&
+            otp_load_relaxed(&a->freed_objects) == s->freed_objects) {
+            return;
+        }
+    }
+}
+
 static void tell_account(struct otp_account *a, void *arg)
 {
     struct otp_tell *t = arg;
     if (t->status != OTP_OK) {
         return;
     }
-    /* Freed first: see I2 of the ledger. */
-    uint64_t freed_bytes = otp_load_acquire(&a->freed_bytes); /* pairs: LEDGER-SUMS */
-    uint64_t freed_objects = otp_load_relaxed(&a->freed_objects);
-    uint64_t bytes = otp_load_acquire(&a->alloc_bytes); /* pairs: LEDGER-SUMS */
-    uint64_t fixed = otp_load_relaxed(&a->alloc_objects);
-    uint64_t objects = whole(fixed);
+    struct sums now = {0};
+    read_sums(a, &now);
+    uint64_t objects = whole(now.objects);
     int64_t values[4] = {
         (int64_t)(objects - a->seen_objects),
-        (int64_t)(bytes - a->seen_bytes),
-        fixed > freed_objects ? (int64_t)whole(fixed - freed_objects) : 0,
-        bytes > freed_bytes ? (int64_t)(bytes - freed_bytes) : 0,
+        (int64_t)(now.bytes - a->seen_bytes),
+        now.objects > now.freed_objects ? (int64_t)whole(now.objects - now.freed_objects) : 0,
+        now.bytes > now.freed_bytes ? (int64_t)(now.bytes - now.freed_bytes) : 0,
     };
     if (values[0] == 0 && values[1] == 0 && values[2] == 0 && values[3] == 0) {
         return;
@@ -115,7 +139,7 @@ static void tell_account(struct otp_account *a, void *arg)
     }
     if (t->status == OTP_OK) {
         a->seen_objects = objects;
-        a->seen_bytes = bytes;
+        a->seen_bytes = now.bytes;
     }
 }
 
