@@ -3,12 +3,15 @@
 """measure.py FILE COMMAND…: runs the command, ends with its status, and writes into FILE: the CPU time in microseconds of
 it and of the children it waited for, the largest resident size in KiB, the elapsed time in microseconds."""
 import os
+import signal
 import sys
 import time
 
 begin = time.monotonic()
 pid = os.fork()
 if pid == 0:
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # by Python
+        signal.signal(ignored, signal.SIG_DFL)
     try:
         os.execvp(sys.argv[2], sys.argv[2:])
     except OSError as e:
