@@ -16,6 +16,8 @@ struct otp_capture_settings {
     bool is_cpu_on;
     bool is_heap_on;
     bool has_timestamps;
+    bool wants_perf;         /* perf events, as far as the kernel allows them */
+    bool is_perf_used;       /* it does; set by the worker */
     bool has_thread_id; /* thread.id is part of a sample's context */
     bool has_thread_name;
     int signo;           /* of the CPU timers */

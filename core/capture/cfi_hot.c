@@ -484,6 +484,13 @@ static bool fits(int64_t offset)
     return offset >= INT32_MIN && offset <= INT32_MAX;
 }
 
+/* The return address is where calls put it, and no number is out of range. */
+static bool is_plain_return(const struct row *row)
+{
+    return row->ret.where == WHERE_OFFSET && row->ret.offset == -8 && fits(row->cfa_offset) &&
+           fits(row->frame.offset);
+}
+
 static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
 {
     struct otp_rule rule = {.kind = OTP_RULE_COMPLEX, .is_unsafe = row->cfa_kind == CFA_UNSAFE};
@@ -491,8 +498,7 @@ static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
         rule.kind = OTP_RULE_END;
         return rule;
     }
-    if (row->ret.where != WHERE_OFFSET || row->ret.offset != -8 || !fits(row->cfa_offset) ||
-        !fits(row->frame.offset)) {
+    if (!is_plain_return(row)) {
         return rule;
     }
     bool is_base = row->cfa_register == REG_STACK || row->cfa_register == REG_FRAME;

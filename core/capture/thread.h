@@ -51,6 +51,8 @@ struct otp_thread {
     size_t start_stack_bytes;
     char start_name[OTP_THREAD_NAME_MAX];
     uint64_t fork_mask; /* signals blocked before fork */
+    int perf_fd;        /* of the worker, plus 1; 0: none. The worker's field */
+    int perf_signo;     /* that it sends */
 };
 
 /* Thread-local part, small and in initial-exec TLS, so that reading it is one instruction. */

@@ -16,6 +16,7 @@
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/object.h"
+#include "core/capture/perf.h"
 #include "core/capture/scratch.h"
 #include "core/capture/timer.h"
 #include "core/capture/unwind.h"
@@ -92,10 +93,12 @@ static void take(struct tick *k, uintptr_t sp)
 void otp_tick(int signo, siginfo_t *info, void *context)
 {
     (void)signo;
-    if (info->si_code != SI_TIMER || !otp_capture_is_on()) {
+    if (!otp_capture_is_on()) {
         return;
     }
-    struct otp_thread *t = otp_timer_thread((uint64_t)(uintptr_t)info->si_value.sival_ptr);
+    struct otp_thread *t = info->si_code == SI_TIMER
+                               ? otp_timer_thread((uint64_t)(uintptr_t)info->si_value.sival_ptr)
+                               : otp_perf_thread(info);
     if (t == NULL) {
         return;
     }

@@ -28,6 +28,8 @@ uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns);
 void otp_timer_stop(struct otp_thread *t);
 /* Deletes the timers of all threads. Context: init. */
 void otp_timer_stop_all(void);
+/* The value that t's timer sends with its signal: names record and generation. Context: any. */
+uint64_t otp_timer_cookie(const struct otp_thread *t);
 /* The record that a timer's signal value names; NULL when it names none. Context: hot. */
 struct otp_thread *otp_timer_thread(uint64_t cookie);
 

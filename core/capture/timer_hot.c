@@ -14,7 +14,7 @@
 
 #define COOKIE_MAGIC UINT64_C(0x07be) /* upper 16 bits; then 24 bits generation, 24 bits number */
 
-static uint64_t cookie_of(const struct otp_thread *t)
+uint64_t otp_timer_cookie(const struct otp_thread *t)
 {
     return COOKIE_MAGIC << 48 | (uint64_t)(t->generation & 0xffffffU) << 24 | t->number;
 }
@@ -25,7 +25,7 @@ struct otp_thread *otp_timer_thread(uint64_t cookie)
         return NULL;
     }
     struct otp_thread *t = otp_thread_get((uint32_t)(cookie & 0xffffffU));
-    if (t == NULL || cookie_of(t) != cookie || otp_load_relaxed(&t->state) != OTP_THREAD_LIVE) {
+    if (t == NULL || otp_timer_cookie(t) != cookie || otp_load_relaxed(&t->state) != OTP_THREAD_LIVE) {
         return NULL;
     }
     return t;
@@ -66,7 +66,7 @@ static bool arm(struct otp_thread *t)
     memset(&ev, 0, sizeof(ev));
     ev.sigev_notify = SIGEV_THREAD_ID;
     ev.sigev_signo = otp_settings.signo;
-    ev.sigev_value.sival_ptr = (void *)cookie_of(t);
+    ev.sigev_value.sival_ptr = (void *)otp_timer_cookie(t);
     memcpy(&ev._sigev_un, &t->tid, sizeof(t->tid));
     int id = 0;
     if (OTP_SYS3(SYS_timer_create, clock_of(t), &ev, &id) < 0) {

@@ -16,6 +16,7 @@
 #include "core/base/sys.h"
 #include "core/capture/alloc.h"
 #include "core/capture/capture.h"
+#include "core/capture/perf.h"
 #include "core/capture/scratch.h"
 #include "core/capture/signals.h"
 #include "core/capture/snapshot.h"
@@ -56,6 +57,15 @@ static void note_place(void)
     otp_engine.program_len = otp_resource_program(otp_engine.program, OTP_NAME_MAX, NULL);
 }
 
+/* By itself only where the timers, which tick with the kernel, are too coarse for what is asked. */
+static bool wants_perf(const struct otp_conf *conf)
+{
+    if (conf->cpu_engine == OTP_CPU_ENGINE_AUTO) {
+        return 1000000000U / conf->cpu_hz < otp_perf_kernel_tick_ns();
+    }
+    return conf->cpu_engine == OTP_CPU_ENGINE_PERF;
+}
+
 static void apply_settings(const struct otp_conf *conf)
 {
     otp_settings.is_cpu_on = conf->cpu;
@@ -64,6 +74,7 @@ static void apply_settings(const struct otp_conf *conf)
     otp_settings.has_thread_id = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_ID) != 0;
     otp_settings.has_thread_name = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_NAME) != 0;
     otp_settings.max_depth = conf->max_depth;
+    otp_settings.wants_perf = conf->cpu && wants_perf(conf);
     otp_settings.cpu_period_ns = 1000000000U / conf->cpu_hz;
     otp_settings.heap_interval = conf->heap_interval_bytes;
     otp_settings.own_start = (uintptr_t)own_start;

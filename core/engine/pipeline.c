@@ -12,6 +12,7 @@
 #include "core/base/version.h"
 #include "core/capture/capture.h"
 #include "core/capture/names.h"
+#include "core/capture/perf.h"
 #include "core/capture/scan.h"
 #include "core/capture/snapshot.h"
 #include "core/capture/thread.h"
@@ -143,6 +144,7 @@ void otp_pipeline_drain(void)
             drain_ring(r);
         }
         if (!has_work && otp_names_is_gone(t)) {
+            otp_perf_close(t);
             otp_thread_recycle(t);
         }
     }
@@ -208,6 +210,10 @@ bool otp_pipeline_scan(void)
 {
     struct otp_scan scan = {.own_tid = otp_sys_gettid(), .is_from_birth = otp_engine.conf.start};
     bool look_again = otp_scan_threads(&heap, &scan);
+    if (otp_settings.wants_perf) {
+        otp_settings.is_perf_used = otp_perf_open_all();
+        otp_settings.wants_perf = otp_settings.is_perf_used;
+    }
     otp_snapshot_refresh(&heap);
     return look_again;
 }

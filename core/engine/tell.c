@@ -39,14 +39,33 @@ static size_t losses(enum otp_counter_scope scope, struct otp_attr *out, char st
     return count;
 }
 
+/* Where the ticks came from, and how far apart they were if that is not what was asked. */
+static size_t engine_attrs(const struct otp_timetable *times, struct otp_attr *out)
+{
+    size_t count = 0;
+    out[count++] = (struct otp_attr){
+        .key = otp_text_of("otelprof.cpu.engine"),
+        .kind = OTP_ATTR_STRING,
+        .string = otp_text_of(otp_settings.is_perf_used ? "perf" : "timer"),
+    };
+    uint64_t achieved = times->sample_count == 0 ? 0 : times->cpu_ns / times->sample_count;
+    if (achieved > otp_settings.cpu_period_ns + otp_settings.cpu_period_ns / 20) {
+        out[count++] = (struct otp_attr){
+            .key = otp_text_of("otelprof.cpu.achieved_period"),
+            .kind = OTP_ATTR_INT,
+            .number = (int64_t)achieved,
+            .unit = otp_text_of("ns"),
+        };
+    }
+    return count;
+}
+
 enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times)
 {
     struct otp_attr attrs[MAX_ATTRS];
     char names[OTP_COUNT_END][NAME_BYTES];
     size_t attr_count = losses(OTP_COUNTER_TIME, attrs, names);
-    attrs[attr_count++] = (struct otp_attr){.key = otp_text_of("otelprof.cpu.engine"),
-                                            .kind = OTP_ATTR_STRING,
-                                            .string = otp_text_of(otp_settings.is_perf_used ? "perf" : "timer")};
+    attr_count += engine_attrs(times, attrs + attr_count);
     const struct otp_value_type types[] = {value_type("samples", "count"),
                                            value_type("cpu", "nanoseconds")};
     struct otp_visit_profile profile = {

@@ -27,6 +27,7 @@
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
+#include "core/capture/perf.h"
 #include "core/engine/pipeline.h"
 #include "core/engine/state.h"
 
@@ -131,6 +132,9 @@ static void work(void *arg)
     (void)OTP_SYS2(SYS_prctl, PR_SET_NAME, "otelprof");
     otp_store_release(&is_settled, 1);
     (void)OTP_SYS3(SYS_futex, &is_settled, FUTEX_WAKE_PRIVATE, INT32_MAX);
+    if (otp_settings.wants_perf) {
+        otp_perf_forget(); /* those of a worker before this one went with it */
+    }
     if (!open_once()) {
         otp_store_release(&worker_state, WORKER_FAILED);
         return;

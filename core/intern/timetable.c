@@ -22,6 +22,8 @@ void otp_timetable_clear(struct otp_timetable *t)
         return;
     }
     otp_map_clear(&t->map);
+    t->sample_count = 0;
+    t->cpu_ns = 0;
     t->entry_count = 0;
     t->frame_count = 0;
 }
@@ -68,6 +70,8 @@ bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *s)
 {
     uint64_t hash = otp_hash_bytes(s->frames, s->depth * sizeof(s->frames[0]), s->context);
     uint32_t id = s->time_ns != 0 ? OTP_MAP_NONE : otp_map_find(&t->map, hash, s, is_equal, t);
+    t->sample_count++;
+    t->cpu_ns += s->cpu_ns;
     if (id != OTP_MAP_NONE) {
         t->entries[id].count += s->count;
         t->entries[id].cpu_ns += s->cpu_ns;

@@ -30,6 +30,8 @@ struct otp_timetable {
     uint64_t *frames;
     size_t frame_count;
     size_t frame_room;
+    uint64_t sample_count; /* samples added, before they were summed */
+    uint64_t cpu_ns;       /* that all of them stand for */
 };
 
 /* One CPU sample; frames are borrowed. */

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* F_SETSIG, F_SETOWN_EX */
+#include "core/capture/perf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/atomic.h"
+#include "core/base/sys.h"
+#include "core/capture/capture.h"
+#include "core/capture/perf_table.h"
+#include "core/capture/timer.h"
+
+uint64_t otp_perf_kernel_tick_ns(void)
+{
+    struct timespec ts = {0};
+    /* The coarse clocks move once per tick. */
+    (void)OTP_SYS2(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
+}
+
+static int open_event(int32_t tid)
+{
+    struct perf_event_attr attr;
+    memset(&attr, 0, sizeof(attr));
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.size = sizeof(attr);
+    attr.config = PERF_COUNT_SW_TASK_CLOCK;
+    attr.sample_period = otp_settings.cpu_period_ns;
+    attr.wakeup_events = 1;
+    attr.disabled = 1;
+    attr.exclude_hv = 1;
+    int fd = (int)OTP_SYS5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd == -EACCES || fd == -EPERM) {
+        attr.exclude_kernel = 1; /* what an ordinary user may see of himself */
+        fd = (int)OTP_SYS5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    }
+    return fd;
+}
+
+/* Overflows shall send the timers' signal to the thread itself. */
+static bool direct(int fd, int32_t tid)
+{
+    struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
+    return OTP_SYS3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC | O_NONBLOCK) >= 0 &&
+           OTP_SYS3(SYS_fcntl, fd, F_SETSIG, otp_settings.signo) >= 0 &&
+           OTP_SYS3(SYS_fcntl, fd, F_SETOWN_EX, &owner) >= 0 &&
+           OTP_SYS3(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0) >= 0;
+}
+
+static bool open_for(struct otp_thread *t)
+{
+    int fd = open_event(t->tid);
+    if (fd < 0) {
+        return fd == -ESRCH; /* the thread is gone: nothing refused */
+    }
+    if (fd >= OTP_PERF_FDS) {
+        otp_sys_close(fd);
+        return false;
+    }
+    otp_store_release(&otp_perf_cookies[fd], otp_timer_cookie(t)); /* pairs: PERF-FD */
+    if (!direct(fd, t->tid)) {
+        otp_store_release(&otp_perf_cookies[fd], 0);
+        otp_sys_close(fd);
+        return false;
+    }
+    t->perf_fd = fd + 1;
+    t->perf_signo = otp_settings.signo;
+    return true;
+}
+
+bool otp_perf_open_all(void)
+{
+    struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        bool is_live = otp_load_acquire(&t->state) == OTP_THREAD_LIVE && t->tid != 0 &&
+                       otp_load_relaxed(&t->has_timer) != 0;
+        if (t->perf_fd != 0 && t->perf_signo != otp_settings.signo) {
+            otp_perf_close(t); /* the timers have moved to another signal */
+        }
+        if (is_live && t->perf_fd == 0 && !open_for(t)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void otp_perf_close(struct otp_thread *t)
+{
+    if (t->perf_fd != 0) {
+        otp_store_release(&otp_perf_cookies[t->perf_fd - 1], 0);
+        otp_sys_close(t->perf_fd - 1);
+        t->perf_fd = 0;
+    }
+}
+
+void otp_perf_forget(void)
+{
+    struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        t->perf_fd = 0;
+    }
+    for (size_t i = 0; i < OTP_PERF_FDS; i++) {
+        otp_store_relaxed(&otp_perf_cookies[i], 0);
+    }
+}
