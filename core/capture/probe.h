@@ -38,11 +38,15 @@ static inline bool otp_probe_knows(const struct otp_probe *p, uintptr_t page)
 static inline bool otp_probe_is_readable(struct otp_probe *p, uintptr_t addr, size_t len)
 {
     uintptr_t last = (addr + len - (len > 0)) & ~(OTP_PAGE - 1);
+    /* No code and no data is in the first page, which an empty entry would seem to know. */
+    if (addr < OTP_PAGE || addr + len < addr) {
+        return false;
+    }
     for (uintptr_t page = addr & ~(OTP_PAGE - 1); page <= last; page += OTP_PAGE) {
         if (OTP_LIKELY(otp_probe_knows(p, page))) {
             continue;
         }
-        if (page == 0 || !otp_probe_page(page)) {
+        if (!otp_probe_page(page)) {
             return false;
         }
         p->pages[p->next++ % OTP_PROBE_PAGES] = page;
