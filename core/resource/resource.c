@@ -260,7 +260,7 @@ static void detect_container(struct otp_resource *r, const char *root)
     struct otp_container_ids ids = {.has_container = false};
 
     (void)otp_textfile_lines(root, "/proc/self/cgroup", read_cgroup_line, &ids);
-    if (!ids.has_container) {
+    if (!ids.has_container || !ids.has_pod) {
         (void)otp_textfile_lines(root, "/proc/self/mountinfo", read_mount_line, &ids);
     }
     if (ids.has_container) {

@@ -260,6 +260,21 @@ START_TEST(test_executable)
 }
 END_TEST
 
+/* A path that is cut has lost its end, which is the program's name. */
+START_TEST(test_endless_path_is_left_out)
+{
+    static char path[3000];
+    for (size_t i = 0; i < sizeof(path) - 1; i++) {
+        path[i] = i % 100 == 0 ? '/' : 'p';
+    }
+    link_executable(path);
+    in.program = otp_text_of("prog");
+    detect();
+    assert_attr("process.executable.path", NULL);
+    assert_attr("process.executable.name", "prog");
+}
+END_TEST
+
 START_TEST(test_program_without_proc)
 {
     char program[16];
@@ -417,6 +432,8 @@ static const struct {
      UID},
     /* A host shows the mounts of its containers, and an image its layers. */
     {"1 2 0:9 / /var/lib/docker/containers/" ID "/mounts/shm rw - tmpfs shm rw", NULL, NULL},
+    {"1 2 8:1 /docker/containers/" ID "/hostname /mnt/hostname rw - x a rw", NULL, NULL},
+    {"1 2 8:1 /kubelet/pods/" UID "/etc-hosts /mnt/etc/hosts rw - x a rw", NULL, NULL},
     {"1 2 8:1 /var/lib/docker/overlay2/" ID "/merged /etc/hosts rw - x a rw", NULL, NULL},
     {"1 2 8:1 /containerd/sandboxes/" ID "/hostname /etc/hostname rw - x a rw", NULL, NULL},
     {"1 2 8:1 /docker/containers/" ID "0/hostname /etc/hostname rw", NULL, NULL},
@@ -446,6 +463,13 @@ START_TEST(test_container_from_files)
     detect();
     assert_attr("container.id", OTHER);
     assert_attr("k8s.pod.uid", NULL);
+    write_text("/proc/self/mountinfo",
+               "1 2 8:1 / / rw - x a rw\n"
+               "1 2 8:1 /docker/containers/" OTHER "/hostname /etc/hostname rw - x a rw\n"
+               "1 2 8:1 /kubelet/pods/" UID "/etc-hosts /etc/hosts rw - x a rw\n");
+    detect();
+    assert_attr("container.id", OTHER);
+    assert_attr("k8s.pod.uid", UID);
 }
 END_TEST
 
@@ -488,8 +512,10 @@ static const char *const bad_lists[] = {
 
 START_TEST(test_bad_list_is_dropped_whole)
 {
-    in.attributes = otp_text_of(bad_lists[_i]);
+    char *exact = exact_copy(bad_lists[_i]);
+    in.attributes = otp_text_make(exact, strlen(bad_lists[_i]));
     detect();
+    free(exact);
     ck_assert_msg(line_count == 1, "%s: %zu lines", bad_lists[_i], line_count);
     ck_assert_ptr_eq(strstr(last_line, "OTEL_RESOURCE_ATTRIBUTES: \""), last_line);
     ck_assert_ptr_nonnull(strstr(last_line, "allowed: "));
@@ -589,6 +615,7 @@ int main(void)
     tcase_add_test(all, test_instance_id_is_a_random_uuid);
     tcase_add_test(all, test_nothing_to_find_out);
     tcase_add_loop_test(all, test_executable, 0, (int)OTP_ARRAY_LEN(executables));
+    tcase_add_test(all, test_endless_path_is_left_out);
     tcase_add_test(all, test_program_without_proc);
     tcase_add_test(all, test_command_is_the_first_argument_alone);
     tcase_add_loop_test(all, test_stat_of_any_kind, 0, (int)OTP_ARRAY_LEN(stats));
