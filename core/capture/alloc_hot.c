@@ -18,9 +18,10 @@
 #define PAGE ((size_t)4096)
 #define TAG_MASK ((uintptr_t)0xfef) /* at 0 or 16 within a page */
 #define TAG_MIN_INTERVAL ((uint64_t)256 << 10)
-#define OWN_MAPPING_MIN ((size_t)128 << 10) /* from here on malloc may give a mapping of its own   \
-                                             */
-#define UNCACHED_MIN ((size_t)1040)         /* glibc's per-thread cache ends at 1032 */
+/* From here on malloc may give a mapping of its own. */
+#define OWN_MAPPING_MIN ((size_t)128 << 10)
+/* glibc's per-thread cache ends at 1032. */
+#define UNCACHED_MIN ((size_t)1040)
 #define NEVER (UINT64_MAX / 2)
 
 uintptr_t otp_free_mask = UINTPTR_MAX;
@@ -83,16 +84,18 @@ struct job {
     size_t size;
 };
 
-/* With timestamps each allocation is an observation of its own, next to the sums of the ledger. */
-static void observe(const struct job *j, const struct otp_live *item, uint32_t depth)
+/*
+ * With timestamps each allocation is an observation of its own. False: there is no room for one, so
+ * that it is left to the sums of the ledger.
+ */
+static bool observe(const struct job *j, const struct otp_live *item, uint32_t depth)
 {
     struct otp_ring *r = otp_thread_ring(j->thread);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
     struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth);
     if (rec == NULL) {
-        otp_count(OTP_COUNT_RING_FULL, 1);
         otp_capture_wake();
-        return;
+        return false;
     }
     rec->type = OTP_RECORD_ALLOC;
     rec->context = otp_load_relaxed(&j->thread->context);
@@ -103,6 +106,7 @@ static void observe(const struct job *j, const struct otp_live *item, uint32_t d
     memcpy(rec->frames, otp_unwind_frames(j->unwind), depth * sizeof(rec->frames[0]));
     otp_ring_commit(r, rec);
     otp_thread_wake_at_half(r, used);
+    return true;
 }
 
 static void book(void *arg)
@@ -124,10 +128,10 @@ static void book(void *arg)
         otp_count(OTP_COUNT_LEDGER_FULL, 1);
         return;
     }
-    otp_ledger_add(item.account, item.objects, item.bytes);
-    if (otp_settings.has_timestamps) {
-        observe(j, &item, depth);
+    if (otp_settings.has_timestamps && observe(j, &item, depth)) {
+        otp_ledger_timed(item.account, item.objects, item.bytes);
     }
+    otp_ledger_add(item.account, item.objects, item.bytes);
     if ((is_tagging && !is_tagged((void *)j->block)) || !otp_live_insert(j->block, &item)) {
         otp_ledger_sub(item.account, item.objects, item.bytes); /* cannot be followed: not live */
         otp_count(OTP_COUNT_LIVE_FULL, 1);

@@ -135,6 +135,8 @@ static void set_baseline(struct otp_account *a, void *arg)
     a->seen_objects =
         (a->alloc_objects + (UINT64_C(1) << (OTP_OBJECTS_SHIFT - 1))) >> OTP_OBJECTS_SHIFT;
     a->seen_bytes = a->alloc_bytes;
+    a->timed_objects = 0;
+    a->timed_bytes = 0;
 }
 
 static void after_fork_in_child(void)

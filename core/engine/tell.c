@@ -60,6 +60,19 @@ static size_t engine_attrs(const struct otp_timetable *times, struct otp_attr *o
     return count;
 }
 
+/*
+ * A time within the flush's range. What was observed between the last look at the rings and the end
+ * of the flush before is told in this one, moved by that moment.
+ */
+static uint64_t time_within(const struct otp_tell *t, uint64_t time_ns)
+{
+    uint64_t last_ns = t->time_ns + t->duration_ns - 1;
+    if (time_ns == 0 || (time_ns >= t->time_ns && time_ns <= last_ns)) {
+        return time_ns;
+    }
+    return time_ns < t->time_ns ? t->time_ns : last_ns;
+}
+
 enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times)
 {
     struct otp_attr attrs[MAX_ATTRS];
@@ -84,7 +97,7 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *ti
         uint32_t ids[2];
         int64_t values[2] = {(int64_t)e->count, (int64_t)e->cpu_ns};
         struct otp_visit_sample sample = {
-            .attrs = ids, .values = values, .timestamp_ns = e->time_ns};
+            .attrs = ids, .values = values, .timestamp_ns = time_within(t, e->time_ns)};
         OTP_TRY(
             otp_teller_stack(t->teller, otp_timetable_frames(times, e), e->depth, &sample.stack));
         OTP_TRY(otp_teller_context(t->teller, e->context, ids, &sample.attr_count));
@@ -125,30 +138,21 @@ static void read_sums(const struct otp_account *a, struct sums *s)
     }
 }
 
-static void tell_account(struct otp_account *a, void *arg)
+/* a - b; 0 when one that belongs to both has been added to b only so far. */
+static uint64_t less(uint64_t a, uint64_t b)
 {
-    struct otp_tell *t = arg;
-    if (t->status != OTP_OK) {
+    return a > b ? a - b : 0;
+}
+
+/* One sample of an account, if it says anything. */
+static void tell_values(struct otp_tell *t, const struct otp_account *a, const int64_t values[4],
+                        uint64_t timestamp_ns)
+{
+    if ((values[0] | values[1] | values[2] | values[3]) == 0 || t->status != OTP_OK) {
         return;
-    }
-    struct sums now = {0};
-    read_sums(a, &now);
-    uint64_t objects = whole(now.objects);
-    int64_t values[4] = {
-        (int64_t)(objects - a->seen_objects),
-        (int64_t)(now.bytes - a->seen_bytes),
-        now.objects > now.freed_objects ? (int64_t)whole(now.objects - now.freed_objects) : 0,
-        now.bytes > now.freed_bytes ? (int64_t)(now.bytes - now.freed_bytes) : 0,
-    };
-    if (values[0] == 0 && values[1] == 0 && values[2] == 0 && values[3] == 0) {
-        return;
-    }
-    if (otp_settings.has_timestamps) {
-        values[0] = 0; /* said one by one */
-        values[1] = 0;
     }
     uint32_t ids[2];
-    struct otp_visit_sample sample = {.attrs = ids, .values = values};
+    struct otp_visit_sample sample = {.attrs = ids, .values = values, .timestamp_ns = timestamp_ns};
     t->status = otp_teller_stack(t->teller, a->frames, a->depth, &sample.stack);
     if (t->status == OTP_OK) {
         t->status = otp_teller_context(t->teller, a->context, ids, &sample.attr_count);
@@ -156,9 +160,33 @@ static void tell_account(struct otp_account *a, void *arg)
     if (t->status == OTP_OK) {
         t->status = t->visitor->sample(t->visitor, &sample);
     }
+}
+
+/*
+ * What was allocated and not told by itself, and what is live. With timestamps the former is what
+ * found no room on its way; it happened some time before the end of the flush, and that is said.
+ */
+static void tell_account(struct otp_account *a, void *arg)
+{
+    struct otp_tell *t = arg;
+    struct sums now = {0};
+    read_sums(a, &now);
+    uint64_t objects = whole(less(now.objects, otp_load_relaxed(&a->timed_objects)));
+    uint64_t bytes = less(now.bytes, otp_load_relaxed(&a->timed_bytes));
+    int64_t made[4] = {(int64_t)less(objects, a->seen_objects),
+                       (int64_t)less(bytes, a->seen_bytes)};
+    int64_t live[4] = {0, 0, (int64_t)whole(less(now.objects, now.freed_objects)),
+                       (int64_t)less(now.bytes, now.freed_bytes)};
+    if (otp_settings.has_timestamps) {
+        tell_values(t, a, made, t->time_ns + t->duration_ns - 1);
+    } else {
+        live[0] = made[0];
+        live[1] = made[1];
+    }
+    tell_values(t, a, live, 0);
     if (t->status == OTP_OK) {
-        a->seen_objects = objects;
-        a->seen_bytes = now.bytes;
+        a->seen_objects += (uint64_t)made[0];
+        a->seen_bytes += (uint64_t)made[1];
     }
 }
 
@@ -174,7 +202,7 @@ static enum otp_status tell_observations(struct otp_tell *t, const struct otp_ti
         carry &= (UINT64_C(1) << OTP_OBJECTS_SHIFT) - 1;
         uint32_t ids[2];
         struct otp_visit_sample sample = {
-            .attrs = ids, .values = values, .timestamp_ns = e->time_ns};
+            .attrs = ids, .values = values, .timestamp_ns = time_within(t, e->time_ns)};
         OTP_TRY(
             otp_teller_stack(t->teller, otp_timetable_frames(allocs, e), e->depth, &sample.stack));
         OTP_TRY(otp_teller_context(t->teller, e->context, ids, &sample.attr_count));

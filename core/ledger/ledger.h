@@ -31,7 +31,9 @@ struct otp_account {
     uint64_t alloc_bytes;
     uint64_t freed_objects;
     uint64_t freed_bytes;
-    uint64_t seen_objects; /* whole objects already reported */
+    uint64_t timed_objects; /* of the allocated: told one by one, with their times */
+    uint64_t timed_bytes;
+    uint64_t seen_objects; /* whole objects of the others already reported */
     uint64_t seen_bytes;
     uint64_t frames[]; /* depth words, leaf first */
 };
@@ -40,6 +42,8 @@ struct otp_account {
 struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, uint32_t context);
 /* Books an allocation. objects in 1/65536. Context: hot. */
 void otp_ledger_add(struct otp_account *a, uint64_t objects, uint64_t bytes);
+/* Notes that an allocation is told by itself; to be called before it is booked. Context: hot. */
+void otp_ledger_timed(struct otp_account *a, uint64_t objects, uint64_t bytes);
 /* Books the end of one. Context: hot. */
 void otp_ledger_sub(struct otp_account *a, uint64_t objects, uint64_t bytes);
 /* Calls visit for each account there is. Context: worker. */

@@ -123,6 +123,12 @@ void otp_ledger_add(struct otp_account *a, uint64_t objects, uint64_t bytes)
     (void)otp_add_acq_rel(&a->alloc_bytes, bytes); /* pairs: LEDGER-SUMS */
 }
 
+void otp_ledger_timed(struct otp_account *a, uint64_t objects, uint64_t bytes)
+{
+    (void)otp_add_relaxed(&a->timed_objects, objects);
+    (void)otp_add_relaxed(&a->timed_bytes, bytes);
+}
+
 void otp_ledger_sub(struct otp_account *a, uint64_t objects, uint64_t bytes)
 {
     (void)otp_add_relaxed(&a->freed_objects, objects);
