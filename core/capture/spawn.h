@@ -14,13 +14,9 @@ struct otp_thread *otp_spawn_prepare(const pthread_attr_t *attr, void *(*start)(
 struct otp_thread *otp_spawn_prepare_c11(int (*start)(void *), void *arg);
 /* Start routine of a C11 thread whose record is arg. */
 int otp_thread_run_c11(void *arg);
-/* The calling thread has got a new name; or another has, then the worker will look. Context: hot.
- */
+/* The calling thread has got a new name; or another has: all will look. Context: hot. */
 void otp_spawn_named(bool is_self, const char *name);
 /* Stack size of threads made without attributes; read once. Context: init. */
 void otp_spawn_init(void);
-
-/* Set when the name of some other thread was changed; the worker clears it. */
-extern uint32_t otp_names_stale;
 
 #endif

@@ -11,8 +11,6 @@
 
 #define FALLBACK_STACK ((size_t)2 << 20) /* glibc's when the limit is infinite */
 
-uint32_t otp_names_stale;
-
 static size_t default_stack_bytes;
 
 void otp_spawn_init(void)
@@ -70,6 +68,6 @@ void otp_spawn_named(bool is_self, const char *name)
     if (is_self && t != NULL && t->tid == otp_sys_gettid()) {
         otp_thread_set_name(t, name);
     } else {
-        otp_store_relaxed(&otp_names_stale, 1);
+        (void)otp_add_relaxed(&otp_names_epoch, 1);
     }
 }

@@ -31,9 +31,10 @@ struct otp_thread {
     uint32_t number;     /* of this record */
     int32_t tid;
     uint32_t busy;
-    uint32_t context;  /* atomic: the worker corrects it when the name changed behind our back */
-    uintptr_t busy_sp; /* host stack pointer when busy was set */
-    uint32_t scratch;  /* scratch stack in use while busy, plus 1 */
+    uint32_t context;     /* atomic: the worker corrects it when the name changed behind our back */
+    uint32_t names_epoch; /* of its name */
+    uintptr_t busy_sp;    /* host stack pointer when busy was set */
+    uint32_t scratch;     /* scratch stack in use while busy, plus 1 */
     uint32_t has_timer;
     int32_t timer_id;
     uint64_t
@@ -62,6 +63,9 @@ struct otp_tls {
     uint32_t is_nested;        /* inside the host's allocator on behalf of a hook */
     uint32_t is_refused;       /* there was no record for this thread */
 };
+
+/* Grows when a thread renames another: each then asks for its name at its next sample. */
+extern uint32_t otp_names_epoch;
 
 extern __thread struct otp_tls otp_tls __attribute__((tls_model("initial-exec")));
 

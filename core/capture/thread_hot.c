@@ -19,6 +19,7 @@
 #define WAKE_EACH_ENDED 256U /* the worker is woken to take back that many records */
 #define KEEP_RINGS 64U       /* records above these lose their ring when their thread is gone */
 
+uint32_t otp_names_epoch;
 __thread struct otp_tls otp_tls __attribute__((tls_model("initial-exec")));
 
 static struct otp_thread *chunks[MAX_CHUNKS];
@@ -97,6 +98,7 @@ struct otp_thread *otp_thread_claim(void)
             t->due_told = 0;
             t->last_leaf = 0;
             t->context = 0;
+            t->names_epoch = 0;
             t->tid = 0;
             t->random_gap = 0;
             t->stack_low = 0;
@@ -283,6 +285,11 @@ bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp)
     t->busy_sp = host_sp;
     t->busy = 1;
     otp_signal_fence();
+    uint32_t epoch = otp_load_relaxed(&otp_names_epoch);
+    if (OTP_UNLIKELY(t->names_epoch != epoch)) {
+        t->names_epoch = epoch;
+        name_from_kernel(t);
+    }
     return true;
 }
 
