@@ -212,9 +212,9 @@ struct otp_blob {
 
 struct otp_profiles {
     const struct otp_blob *blob; /* its file, of the set */
-    uint64_t off;     /* of the message in its (unpacked) file */
-    uint32_t number;  /* of the message in its file, from 0 */
-    bool was_packed;  /* off counts in unpacked data */
+    uint64_t off;                /* of the message in its (unpacked) file */
+    uint32_t number;             /* of the message in its file, from 0 */
+    bool was_packed;             /* off counts in unpacked data */
     enum otp_wire_version version;
     bool has_dictionary;
     uint8_t *bytes; /* borrowed from the set */

@@ -193,7 +193,7 @@ enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes,
     bool ok = decode_all(&d);
     if (ok && found.is_doubtful && !otp_otlp_version_fits(m)) {
         ok = false;
-        d.fault.reason = "samples may be numbered as in proto 1.9 or as in 1.10: it does not show";
+        d.fault.reason = OTP_OTLP_UNCLEAR;
         d.fault.at = m->bytes;
     }
     otp_vec_fini(&d.attrs);

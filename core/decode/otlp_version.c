@@ -22,7 +22,8 @@ struct finding {
     bool is_1_9;    /* a Sample has the numbers of 1.9 */
     bool is_1_10;   /* a Sample has the numbers of 1.10 */
     bool maybe_1_9; /* a Sample without any value if it were 1.10 */
-    bool doubtful;  /* a Sample that fits both */
+    bool doubtful;  /* a Sample that fits both, but its attributes may tell */
+    bool unclear;   /* a Sample that fits both */
     bool has_stacks;
     const char *old; /* reason for being older than 1.8 */
     const uint8_t *old_at;
@@ -49,10 +50,14 @@ static void judge_sample(const struct sample_shape *s, struct finding *found)
         found->is_1_9 = true;
     } else if (s->is_list[4] || s->is_number[3]) {
         found->is_1_10 = true;
-    } else if (s->is_number[4] && s->count[5] > 1) {
-        found->is_1_9 = true; /* a link and timestamps; as 1.10: one value for many timestamps */
+    } else if (s->is_number[4] && s->count[5] > 0) {
+        /* A link and timestamps of 1.9; or of 1.10 as many values, not packed. One of each:
+         * unclear. */
+        found->is_1_9 = s->count[4] != s->count[5];
+        found->is_1_10 = s->count[4] == s->count[5] && s->count[4] > 1;
+        found->unclear = found->unclear || s->count[4] + s->count[5] == 2;
     } else if (s->is_number[4]) {
-        found->doubtful = s->count[5] == 1; /* else: a value that is not packed */
+        found->is_1_10 = true; /* a value, not packed: as 1.9 there would be none */
     } else if (s->count[2] > 0 && s->count[5] == 0) {
         found->maybe_1_9 = true;
     } else if (s->count[2] > 0 && s->count[2] == s->count[5]) {
@@ -195,6 +200,11 @@ bool otp_otlp_version_find(const void *data, size_t len, struct otp_otlp_version
     }
     if (found.is_1_8 && found.is_1_10) {
         out_fault->reason = "profiles are numbered as in proto 1.8, samples as in 1.10";
+        out_fault->at = data;
+        return false;
+    }
+    if (found.unclear && !found.is_1_8 && !found.is_1_9 && !found.is_1_10) {
+        out_fault->reason = OTP_OTLP_UNCLEAR;
         out_fault->at = data;
         return false;
     }

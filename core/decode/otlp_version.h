@@ -14,6 +14,8 @@
 #include "core/decode/model.h"
 #include "core/decode/wire.h"
 
+#define OTP_OTLP_UNCLEAR "samples may be numbered as in proto 1.9 or as in 1.10: it does not show"
+
 struct otp_otlp_version {
     enum otp_wire_version version;
     bool is_doubtful; /* read as 1.10, but 1.9 fits the wire as well: see otp_otlp_version_fits */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -72,15 +73,20 @@ static bool open_unix(struct otp_listener *l, const char *path)
                     sizeof(addr.sun_path) - 1);
     }
     memcpy(addr.sun_path, path, len + 1);
-    if (!clear_path(l, &addr)) {
+    /* An abstract name has no file; its length counts. */
+    bool is_abstract = path[0] == '@';
+    socklen_t addr_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
+    addr.sun_path[0] = is_abstract ? '\0' : addr.sun_path[0];
+    if (!is_abstract && !clear_path(l, &addr)) {
         return false;
     }
     l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (l->fd < 0 || bind(l->fd, (const struct sockaddr *)&addr, sizeof(addr)) != 0 ||
+    if (l->fd < 0 ||
+        bind(l->fd, (const struct sockaddr *)&addr, addr_len + (is_abstract ? 0 : 1)) != 0 ||
         listen(l->fd, BACKLOG) != 0) {
         return fail(l, "%s: %s", path, strerror(errno));
     }
-    (void)snprintf(l->path, sizeof(l->path), "%s", path);
+    (void)snprintf(l->path, sizeof(l->path), "%s", is_abstract ? "" : path);
     (void)snprintf(l->shown, sizeof(l->shown), "unix:%s", path);
     return true;
 }

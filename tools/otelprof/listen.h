@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A listening socket from an address like unix:/run/x.sock, tcp:127.0.0.1:4320, tcp:[::1]:0. */
+/* A listening socket from an address like unix:/run/x.sock, unix:@name, tcp:[::1]:0. */
 #ifndef OTP_OTELPROF_LISTEN_H
 #define OTP_OTELPROF_LISTEN_H
 

@@ -45,6 +45,12 @@ static const struct otp_value *find(const struct otp_profiles *m, const char *ke
                : otp_profiles_find_keyvalue(m, otp_profiles_resource(m, 0)->attrs, key);
 }
 
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr(".-_", c) != NULL);
+}
+
 /* otelprof-PROGRAM-PID-TIME. Foreign text becomes a name: letters, digits, dot, dash, underscore.
  */
 static void name_of(const struct otp_profiles *m, char *out, size_t room)
@@ -63,10 +69,10 @@ static void name_of(const struct otp_profiles *m, char *out, size_t room)
         program = otp_text_of("unknown");
     }
     for (; len < program.len && len < PROGRAM_MAX; len++) {
-        char k = program.data[len];
-        bool is_plain = (k >= 'a' && k <= 'z') || (k >= 'A' && k <= 'Z') ||
-                        (k >= '0' && k <= '9') || (k != '\0' && strchr(".-_", k) != NULL);
-        name[len] = is_plain ? k : '_';
+        name[len] = program.data[len];
+        if (!is_plain(name[len])) {
+            name[len] = '_';
+        }
     }
     name[len] = '\0';
     (void)snprintf(out, room, "otelprof-%s-%lld-%04u%02u%02uT%02u%02u%02uZ", name,
