@@ -106,10 +106,13 @@ $(O)/libotelprof.so: $(LIB_OBJ) $(PRIVATE) $(UNWIND) preload/libotelprof.map $(O
 # The tool and the tests are ordinary programs: they link the libraries as the distribution has them.
 PLAIN_LIBS := $(foreach l,protobuf-c zstd z iberty,-l:lib$(l).a)
 
+# The unwinder and the core need names of each other.
+CORE_LIBS = -Wl,--start-group $(O)/libcore.a $(UNWIND) -Wl,--end-group
+
 $(O)/otelprof: $(TOOL_OBJ) $(O)/libcore.a $(UNWIND) $(O)/tool.list
 	$(call say,LD,$@)
 	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections -Wl,-z,now -Wl,-z,relro $(LDFLAGS) \
-	    -o $@.new $(TOOL_OBJ) $(O)/libcore.a $(UNWIND) $(PLAIN_LIBS) -pthread
+	    -o $@.new $(TOOL_OBJ) $(CORE_LIBS) $(PLAIN_LIBS) -pthread
 	$(Q)mv $@.new $@
 
 $(O)/libcore.a: $(CORE_OBJ) $(O)/core.list
@@ -195,14 +198,13 @@ unit: $(UNIT_RUN)  ## run the unit tests (T=name: one of them)
 
 $(UNIT_BIN): %: %.o $(HELP_OBJ) $(O)/libcore.a $(UNWIND)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(HELP_OBJ) $(O)/libcore.a \
-	    $(UNWIND) $(PLAIN_LIBS) $(CHECK_LIBS) -pthread
+	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(HELP_OBJ) $(CORE_LIBS) \
+	    $(PLAIN_LIBS) $(CHECK_LIBS) -pthread
 
 # Any other test program that links core: `make build/obj-release-gcc/tests/diff/NAME`.
 $(O)/tests/%: $(O)/tests/%.o $(O)/libcore.a $(UNWIND)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(O)/libcore.a $(UNWIND) \
-	    $(PLAIN_LIBS) -pthread
+	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(CORE_LIBS) $(PLAIN_LIBS) -pthread
 
 # ---- gates ---------------------------------------------------------------------------------------
 

@@ -34,6 +34,8 @@ struct otp_unwind {
     uint32_t probes;       /* pages of stack asked for so far */
     struct otp_probe code; /* pages of code asked for */
     bool is_signal_start;
+    bool is_stack_known; /* low and high are the bounds of the thread's stack, not of what was asked
+                          */
     uint32_t range_count;
     struct otp_object_range ranges[CACHED_RANGES]; /* objects of this stack */
     uint32_t depth;                                /* frames so far, while libunwind is at work */
@@ -83,9 +85,9 @@ static bool is_readable(struct otp_unwind *u, uintptr_t addr, size_t len)
         }
     }
     /* Grow the known range when the page continues it, else let it start anew here. */
-    if (u->high == first) {
+    if (u->high == first && !u->is_stack_known) {
         u->high = last + PAGE;
-    } else if (u->thread == NULL || u->high != u->thread->stack_high) {
+    } else if (!u->is_stack_known) {
         u->low = first;
         u->high = last + PAGE;
     }
@@ -171,7 +173,8 @@ static void start(struct otp_unwind *u, const struct otp_thread *t, uintptr_t sp
     u->range_count = 0;
     u->low = 0;
     u->high = 0;
-    if (t != NULL && sp >= t->stack_low && sp < t->stack_high) {
+    u->is_stack_known = t != NULL && sp >= t->stack_low && sp < t->stack_high;
+    if (u->is_stack_known) {
         u->low = sp;
         u->high = t->stack_high;
     }
@@ -240,7 +243,8 @@ static bool step(struct otp_unwind *u, bool is_signal, bool is_unsafe)
     unw_word_t after = 0;
     (void)unw_get_reg(&u->cursor, UNW_REG_SP, &before);
     u->pool_used = 0;
-    /* Expressions read memory without asking: that of a signal frame reads from the frame itself. */
+    /* Expressions read memory without asking: that of a signal frame reads from the frame itself.
+     */
     bool is_safe = is_signal ? is_readable(u, before, SIGNAL_FRAME_BYTES) : !is_unsafe;
     int r = is_safe ? unw_step(&u->cursor) : -UNW_EINVAL;
     if (r == 0) {
@@ -329,8 +333,9 @@ static bool push(struct otp_unwind *u, uint32_t *depth, uintptr_t pc, uint64_t w
 }
 
 /*
- * Code in no object at all is made at run time, by compilers that keep frame pointers nearly always. True
- * when rbp points to what looks like one: a stack address further up, then a return address.
+ * Code in no object at all is made at run time, by compilers that keep frame pointers nearly
+ * always. True when rbp points to what looks like one: a stack address further up, then a return
+ * address.
  */
 static bool guess_rule(struct otp_unwind *u, struct otp_known_rule *known, const struct walk *w)
 {
