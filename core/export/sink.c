@@ -5,6 +5,11 @@
 
 #include "core/base/utf8.h"
 
+enum otp_status otp_sink_check(struct otp_sink *s)
+{
+    return s->ops->check == NULL ? OTP_OK : s->ops->check(s);
+}
+
 enum otp_status otp_sink_put(struct otp_sink *s, const struct otp_message *m, uint64_t deadline_ns)
 {
     return s->ops->put(s, m, deadline_ns);

@@ -39,6 +39,7 @@ struct otp_message {
 struct otp_sink_ops {
     enum otp_status (*put)(struct otp_sink *s, const struct otp_message *m, uint64_t deadline_ns);
     enum otp_status (*pump)(struct otp_sink *s, uint64_t deadline_ns, bool is_last);
+    enum otp_status (*check)(struct otp_sink *s); /* NULL: cannot be known */
     void (*describe)(const struct otp_sink *s, struct otp_line *line);
     void (*close)(struct otp_sink *s);
     void (*abandon)(struct otp_sink *s);
@@ -59,6 +60,12 @@ struct otp_sink {
     uint64_t queued_messages; /* taken, not delivered yet */
     uint64_t queued_bytes;
 };
+
+/*
+ * Looks ahead whether a message could be delivered, without leaving a trace: a wrong folder is
+ * better told at the start than after an hour. OTP_OK also when that cannot be known.
+ */
+OTP_MUST_CHECK enum otp_status otp_sink_check(struct otp_sink *s);
 
 /*
  * Hands over one message. OTP_OK: it is delivered. OTP_AGAIN: the sink has a copy and goes on

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/sys.h"
 #include "core/base/utf8.h"
@@ -214,6 +215,21 @@ static enum otp_status file_put(struct otp_sink *s, const struct otp_message *m,
     return status;
 }
 
+static enum otp_status file_check(struct otp_sink *s)
+{
+    struct otp_sink_file *f = (struct otp_sink_file *)(void *)s;
+    struct otp_fd folder;
+
+    OTP_TRY(expand(f, 0, 0));
+    if (split_path(f) == NULL) {
+        return fail(f, "name", ENAMETOOLONG);
+    }
+    OTP_TRY(open_folder(f, &folder));
+    long r = OTP_SYS3(SYS_faccessat, folder.fd, ".", W_OK | X_OK);
+    (void)otp_fd_close(&folder);
+    return r == 0 ? OTP_OK : fail(f, "write to the folder of", (int)-r);
+}
+
 static enum otp_status file_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_last)
 {
     (void)s;
@@ -242,6 +258,7 @@ void otp_sink_file_init(struct otp_sink_file *f, const struct otp_sink_file_opti
     static const struct otp_sink_ops ops = {
         .put = file_put,
         .pump = file_pump,
+        .check = file_check,
         .describe = file_describe,
         .close = file_close,
         .abandon = file_close,

@@ -244,6 +244,8 @@ START_TEST(test_failures_say_step_and_reason)
 {
     struct otp_line line = {0};
     open_sink("missing/x.otlp");
+    ck_assert_int_eq((int)otp_sink_check(&sink.base), OTP_IO);
+    ck_assert_int_eq(sink.base.error, ENOENT);
     put_bad("open the folder of", ENOENT);
     otp_sink_describe(&sink.base, &line);
     line.text[line.len] = '\0';
@@ -252,6 +254,8 @@ START_TEST(test_failures_say_step_and_reason)
 
     /* Made later: then it works, with nothing lost. */
     ck_assert_int_eq(mkdir(in_dir("missing"), 0755), 0);
+    ck_assert_int_eq((int)otp_sink_check(&sink.base), OTP_OK);
+    ck_assert_uint_eq(count_files(), 1);
     put_good("later");
     assert_file("missing/x.otlp", "later");
 
@@ -369,6 +373,9 @@ static void in_child(void (*check)(void), bool as_nobody)
 
 static void put_without_permission(void)
 {
+    ck_assert_int_eq((int)otp_sink_check(&sink.base), OTP_IO);
+    ck_assert_int_eq(sink.base.error, EACCES);
+    ck_assert_str_eq(sink.base.failed_step, "write to the folder of");
     put_bad("create", EACCES);
     struct otp_line line = {0};
     otp_sink_describe(&sink.base, &line);
@@ -424,6 +431,8 @@ static void fill_the_disk(void)
     assert_file("x.1.otlp", "after");
 
     ck_assert_int_eq(mount("tmpfs", dir, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
+    ck_assert_int_eq((int)otp_sink_check(&sink.base), OTP_IO);
+    ck_assert_int_eq(sink.base.error, EROFS);
     put_bad("create", EROFS);
     ck_assert_uint_eq(count_files(), 2);
     ck_assert_int_eq(mount("tmpfs", dir, NULL, MS_REMOUNT, "size=64k,nr_inodes=3"), 0);
