@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# options_table.sh: prints the table of variables for the README, as Markdown, from core/conf/options.def.
-# With a file as argument: compares it with the table between the file's two marker lines instead.
+# options_table.sh [FILE...]: what core/conf/options.def says. Without a file: the README's table, as Markdown.
+# A .md file: its table between the two marker lines must be that table. Another file: its lines "NAME DEFAULT"
+# must be all variables with their defaults, so that a change of either is seen in a review.
 #
-# The list is C, so the C compiler reads it: each entry becomes one printf of a small program.
+# The list is C, so the C compiler reads it: each entry becomes a line of a small program's output.
 set -eu
 
 work=$(mktemp -d)
@@ -13,30 +14,50 @@ cat > "$work/table.c" << 'END'
 #include <string.h>
 #define OTP_OPTION(kind, field, name, standard, low, high, allowed, meaning) \
     row(name, standard, allowed, meaning);
+static int is_plain;
 static void row(const char *name, const char *standard, const char *allowed, const char *meaning)
 {
     int has_default = standard != NULL && *standard != '\0';
     const char *tick = has_default ? "`" : "";
     const char *text = standard == NULL ? "as for all signals" : has_default ? standard : "unset";
-    printf("| `%s` | %s%s%s | %s | %s |\n", name, tick, text, tick, allowed, meaning);
+    if (is_plain) {
+        printf("%s %s\n", name, text);
+    } else {
+        printf("| `%s` | %s%s%s | %s | %s |\n", name, tick, text, tick, allowed, meaning);
+    }
 }
-int main(void)
+int main(int argc, char **argv)
 {
-    puts("| variable | default | allowed | meaning |\n|---|---|---|---|");
+    is_plain = argc > 1;
+    if (!is_plain) {
+        puts("| variable | default | allowed | meaning |\n|---|---|---|---|");
+    }
 #include "core/conf/options.def"
-    return 0;
+    return argv == NULL;
 }
 END
 "${CC:-cc}" -I. -o "$work/table" "$work/table.c"
-"$work/table" > "$work/want"
+"$work/table" > "$work/table.md"
+"$work/table" plain > "$work/plain"
 if [ $# -eq 0 ]; then
-    cat "$work/want"
+    cat "$work/table.md"
     exit 0
 fi
 
-sed -n '/^<!-- options: begin -->$/,/^<!-- options: end -->$/p' "$1" | sed '1d;$d' > "$work/have"
-rows=$(grep -c '^| `' "$work/want")
 bad=0
-diff "$work/have" "$work/want" || bad=1
-echo "options-table: $rows variables looked at in $1, $bad failed"
-[ "$rows" -gt 0 ] && [ "$bad" = 0 ]
+for file; do
+    case $file in
+    *.md)
+        sed -n '/^<!-- options: begin -->$/,/^<!-- options: end -->$/p' "$file" | sed '1d;$d' > "$work/have"
+        diff "$work/have" "$work/table.md" || bad=$((bad + 1))
+        ;;
+    *)
+        grep -v '^#' "$file" > "$work/have" || true
+        diff "$work/have" "$work/plain" || bad=$((bad + 1))
+        ;;
+    esac
+done
+n=$(wc -l < "$work/plain")
+[ "$n" -gt 0 ] || bad=1
+echo "check-options: $n variables looked at in $# files, $bad failed"
+[ "$bad" = 0 ]
