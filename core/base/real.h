@@ -13,9 +13,13 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/select.h>
 #include <sys/time.h>
 #include <sys/types.h>
 #include <time.h>
+
+struct epoll_event;
+struct pollfd;
 
 struct otp_real {
     /* The allocator: touched by every call, so together in one cache line. */
@@ -66,6 +70,17 @@ struct otp_real {
     int (*sigtimedwait)(const sigset_t *set, siginfo_t *info, const struct timespec *timeout);
     int (*signalfd)(int fd, const sigset_t *set, int flags);
     int (*sigpending)(sigset_t *set);
+    int (*ppoll)(struct pollfd *fds, unsigned long count, const struct timespec *timeout,
+                 const sigset_t *mask);
+    int (*ppoll_chk)(struct pollfd *fds, unsigned long count, const struct timespec *timeout,
+                     const sigset_t *mask, size_t bytes);
+    int (*pselect)(int count, fd_set *reads, fd_set *writes, fd_set *errors,
+                   const struct timespec *timeout, const sigset_t *mask);
+    int (*epoll_pwait)(int epfd, struct epoll_event *events, int count, int timeout,
+                       const sigset_t *mask);
+    int (*epoll_pwait2)(int epfd, struct epoll_event *events, int count,
+                        const struct timespec *timeout, const sigset_t *mask);
+    int (*sigsuspend)(const sigset_t *mask);
     /* Not interposed, but looked up in the same way since old libcs lack them. */
     int (*find_object)(void *pc, void *result); /* _dl_find_object, glibc 2.35 */
     int (*at_quick_exit)(void (*fn)(void *), void *dso);

@@ -32,6 +32,12 @@ void otp_signals_after(int signo);
 /* The host will wait for set: ours is taken out, after SIGPROF was given up if it is in it. */
 void otp_signals_hide(sigset_t *set);
 
+/*
+ * The mask to wait with instead of mask (may be NULL): with the tick, in copy, when the calling
+ * thread has it blocked. Context: hot.
+ */
+const sigset_t *otp_signals_wait_mask(const sigset_t *mask, sigset_t *copy);
+
 /* Takes a pending tick out of what the host is told is pending. Context: hot. */
 void otp_signals_hide_pending(sigset_t *set);
 

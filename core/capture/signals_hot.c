@@ -245,3 +245,21 @@ void otp_signals_hide_pending(sigset_t *set)
         memcpy(set, &bits, sizeof(bits));
     }
 }
+
+const sigset_t *otp_signals_wait_mask(const sigset_t *mask, sigset_t *copy)
+{
+    uint64_t bits;
+    uint64_t now = 0;
+    if (mask == NULL || otp_load_acquire(&ticks.is_ours) == 0) {
+        return mask;
+    }
+    uint64_t tick = UINT64_C(1) << (ticks.signo - 1);
+    if (OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &now, SET_BYTES) < 0 || (now & tick) == 0) {
+        return mask;
+    }
+    memcpy(&bits, mask, sizeof(bits));
+    bits |= tick;
+    *copy = *mask;
+    memcpy(copy, &bits, sizeof(bits));
+    return copy;
+}
