@@ -33,12 +33,9 @@ static int open_event(int32_t tid)
     attr.wakeup_events = 1;
     attr.disabled = 1;
     attr.exclude_hv = 1;
-    int fd = (int)OTP_SYS5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    if (fd == -EACCES || fd == -EPERM) {
-        attr.exclude_kernel = 1; /* what an ordinary user may see of himself */
-        fd = (int)OTP_SYS5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    }
-    return fd;
+    /* A signal sent while the thread is in the kernel would end a poll or a sleep with EINTR. */
+    attr.exclude_kernel = 1;
+    return (int)OTP_SYS5(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
 /* Overflows shall send the timers' signal to the thread itself. */
