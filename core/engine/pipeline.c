@@ -96,6 +96,7 @@ bool otp_pipeline_open(void)
         .service_name = conf->service_name,
         .attributes = conf->resource_attributes,
         .version = otp_text_of(OTP_VERSION),
+        .program = otp_text_make(otp_engine.program, otp_engine.program_len),
     };
     otp_resource_detect(&resource, &input, report, NULL);
     otp_outputs_open(&heap);
