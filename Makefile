@@ -93,18 +93,22 @@ $(BUILD)/libotelprof.so $(BUILD)/otelprof: $(BUILD)/%: $(O)/% FORCE
 	@cmp -s $< $@ || { cp $< $@.new && mv $@.new $@; }
 
 PRIVATE := $(addprefix $(DEPS)/private/lib,protobuf-c.a zstd.a z.a iberty.a)
+# Libraries that allocate: what they get instead of libc's functions is in core/export/guest.c.
+GUESTS  := $(addprefix $(DEPS)/private/lib,tls.a nghttp2.a)
 UNWIND  := $(DEPS)/private/libunwind.a
 SO_LD   := -shared -Wl,-soname,libotelprof.so -Wl,--exclude-libs,ALL \
            -Wl,--version-script=preload/libotelprof.map -Wl,-z,now -Wl,-z,relro -Wl,-z,defs -Wl,-z,initfirst \
            -Wl,--gc-sections -Wl,--build-id -Wl,--hash-style=gnu
 
-$(O)/libotelprof.so: $(LIB_OBJ) $(PRIVATE) $(UNWIND) preload/libotelprof.map $(O)/lib.list
+$(O)/libotelprof.so: $(LIB_OBJ) $(GUESTS) $(PRIVATE) $(UNWIND) preload/libotelprof.map $(O)/lib.list
 	$(call say,LD,$@)
-	$(Q)$(CC) $(MODE_$(MODE)) $(SO_LD) $(LDFLAGS) -o $@.new $(LIB_OBJ) $(PRIVATE) $(UNWIND)
+	$(Q)$(CC) $(MODE_$(MODE)) $(SO_LD) $(LDFLAGS) -o $@.new $(LIB_OBJ) $(GUESTS) $(PRIVATE) \
+	    $(UNWIND)
 	$(Q)mv $@.new $@
 
 # The tool and the tests are ordinary programs: they link the libraries as the distribution has them.
-PLAIN_LIBS := $(foreach l,protobuf-c zstd z iberty,-l:lib$(l).a)
+TLS_LIBS   := mbedtls mbedx509 mbedcrypto
+PLAIN_LIBS := $(foreach l,$(TLS_LIBS) nghttp2 protobuf-c zstd z iberty,-l:lib$(l).a)
 
 # The unwinder and the core need names of each other.
 CORE_LIBS = -Wl,--start-group $(O)/libcore.a $(UNWIND) -Wl,--end-group
@@ -174,10 +178,25 @@ $(PRIVATE): $(DEPS)/private/lib%.a: tools/dev/private_archive.sh
 	$(call say,OBJCOPY,$@)
 	$(Q)$(PRIVATIZE) $(call archive,$*) $@
 
+GUEST_NAMES := $(foreach n,malloc calloc realloc free time gmtime_r clock_gettime qsort,$(n)=otp_guest_$(n))
+
+# The three archives of Mbed TLS refer to each other: only as one they have an inside.
+$(DEPS)/tls/libtls.a: Makefile
+	@mkdir -p $(@D)
+	$(Q){ echo 'create $@'; for l in $(TLS_LIBS); do \
+	    echo "addlib $$($(CC) -print-file-name=lib$$l.a)"; done; echo save; echo end; } | ar -M
+$(DEPS)/private/libtls.a: $(DEPS)/tls/libtls.a tools/dev/private_archive.sh
+	$(call say,OBJCOPY,$@)
+	$(Q)$(PRIVATIZE) $< $@ $(GUEST_NAMES) __udivti3=__udivti3
+$(DEPS)/private/libnghttp2.a: tools/dev/private_archive.sh Makefile
+	$(call say,OBJCOPY,$@)
+	$(Q)$(PRIVATIZE) $(call archive,nghttp2) $@ $(GUEST_NAMES)
+
 # ---- packages ------------------------------------------------------------------------------------
 
 BUILD_PACKAGES := gcc libc6-dev make binutils ca-certificates libprotobuf-c-dev \
-                  protobuf-c-compiler libzstd-dev zlib1g-dev libiberty-dev
+                  protobuf-c-compiler libzstd-dev zlib1g-dev libiberty-dev \
+                  libmbedtls-dev libnghttp2-dev
 TEST_PACKAGES  := check clang pmccabe pkg-config g++ python3 perl sqlite3 xz-utils zstd gzip bzip2 \
                   redis-server redis-tools nginx-light apache2-utils procps strace gdb
 

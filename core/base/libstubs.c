@@ -308,6 +308,20 @@ OTP_STUB(int, __snprintf_chk,
     return len;
 }
 
+OTP_STUB(int, __vsnprintf_chk,
+         (char *text, size_t room, int flag, size_t known, const char *format, va_list args))
+{
+    va_list own;
+    int len;
+
+    (void)flag;
+    (void)known;
+    va_copy(own, args);
+    len = stub_format(text, room, format, &own);
+    va_end(own);
+    return len;
+}
+
 OTP_STUB(int, snprintf, (char *text, size_t room, const char *format, ...))
 {
     va_list args;

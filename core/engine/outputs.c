@@ -7,9 +7,11 @@
 #include "core/base/buf.h"
 #include "core/base/counters.h"
 #include "core/base/sys.h"
+#include "core/base/version.h"
 #include "core/encode/compress.h"
 #include "core/engine/state.h"
 #include "core/export/sink.h"
+#include "core/export/sink_otlp.h"
 #include "core/resource/resource.h"
 
 #define MESSAGE_MAX ((size_t)64 << 20)
@@ -32,7 +34,9 @@ struct output {
         struct otp_sink base;
         struct otp_sink_file file;
         struct otp_sink_socket socket;
+        struct otp_sink_otlp otlp;
     } sink;
+    bool is_otlp; /* which member of the union */
     struct kept *oldest;
     struct kept *newest;
     size_t kept_bytes;
@@ -86,6 +90,15 @@ static bool open_file(struct output *o, const struct otp_output *conf)
     return true;
 }
 
+/* False, for the caller to pass on. */
+static bool log_unusable(const struct output *o)
+{
+    struct otp_line line = {0};
+    otp_sink_describe(&o->sink.base, &line);
+    otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+    return false;
+}
+
 static bool open_socket(struct output *o, const struct otp_output *conf)
 {
     struct otp_sink_socket_options options = {
@@ -95,13 +108,80 @@ static bool open_socket(struct output *o, const struct otp_output *conf)
         .heap = memory,
         .queue_bytes = SOCKET_QUEUE_BYTES,
     };
-    if (otp_sink_socket_init(&o->sink.socket, &options) == OTP_OK) {
-        return true;
+    return otp_sink_socket_init(&o->sink.socket, &options) == OTP_OK || log_unusable(o);
+}
+
+static enum otp_compression compression_of(enum otp_otlp_compression c)
+{
+    switch (c) {
+    case OTP_OTLP_COMPRESSION_GZIP:
+        return OTP_COMPRESSION_GZIP;
+    case OTP_OTLP_COMPRESSION_ZSTD:
+        return OTP_COMPRESSION_ZSTD;
+    case OTP_OTLP_COMPRESSION_NONE:
+    default:
+        return OTP_COMPRESSION_NONE;
     }
-    struct otp_line line = {0};
-    otp_sink_describe(&o->sink.base, &line);
-    otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
-    return false;
+}
+
+static void log_note(struct output *o)
+{
+    struct otp_line line;
+    if (o->is_otlp && otp_sink_otlp_take_note(&o->sink.otlp, &line)) {
+        otp_engine_log(OTP_LOG_WARN, line.text, line.len);
+    }
+}
+
+/* A URL of OTELPROF_OUTPUT says itself whether it is gRPC; "otlp" is what the variables say. */
+static bool open_otlp(struct output *o, const struct otp_output *c)
+{
+    const struct otp_conf_otlp *conf = &otp_engine.conf.otlp;
+    bool is_url = c->kind != OTP_OUTPUT_OTLP;
+    struct otp_sink_otlp_options options = {
+        .endpoint = is_url ? c->text : conf->endpoint,
+        .kind = is_url                    ? OTP_ENDPOINT_OUTPUT
+                : conf->endpoint_is_whole ? OTP_ENDPOINT_WHOLE
+                                          : OTP_ENDPOINT_BASE,
+        .is_grpc = is_url ? c->kind == OTP_OUTPUT_GRPC : conf->protocol == OTP_OTLP_GRPC,
+        .is_json = conf->protocol == OTP_OTLP_HTTP_JSON,
+        .is_insecure = conf->insecure,
+        .compression = compression_of(conf->compression),
+        .headers = conf->headers,
+        .tls = {.ca_path = conf->certificate,
+                .key_path = conf->client_key,
+                .cert_path = conf->client_certificate},
+        .user_agent = otp_text_of("libotelprof/" OTP_VERSION),
+        .timeout_ns = conf->timeout_ms * UINT64_C(1000000),
+        .heap = memory,
+        .queue_bytes = SOCKET_QUEUE_BYTES,
+    };
+    if (options.endpoint.len == 0) {
+        options.endpoint =
+            otp_text_of(options.is_grpc ? "http://localhost:4317" : "http://localhost:4318");
+    }
+    o->is_otlp = true;
+    bool is_open = otp_sink_otlp_init(&o->sink.otlp, &options) == OTP_OK;
+    log_note(o);
+    return is_open || log_unusable(o);
+}
+
+static bool open_one(struct output *o, const struct otp_output *c)
+{
+    switch (c->kind) {
+    case OTP_OUTPUT_FILE:
+        return open_file(o, c);
+    case OTP_OUTPUT_UNIX:
+    case OTP_OUTPUT_TCP:
+        return open_socket(o, c);
+    case OTP_OUTPUT_OTLP:
+    case OTP_OUTPUT_HTTP:
+    case OTP_OUTPUT_HTTPS:
+    case OTP_OUTPUT_GRPC:
+        return open_otlp(o, c);
+    case OTP_OUTPUT_NONE:
+    default:
+        return false;
+    }
 }
 
 /* Says now what would fail later: a host may have closed its stderr by the time of the first flush. */
@@ -121,14 +201,7 @@ void otp_outputs_open(struct otp_heap *heap)
     host_len = otp_resource_host(host, sizeof(host));
     for (size_t i = 0; i < conf->output_count; i++) {
         const struct otp_output *c = &conf->outputs[i];
-        struct output *o = &outputs[output_count];
-        bool is_open = c->kind == OTP_OUTPUT_FILE                                ? open_file(o, c)
-                       : c->kind == OTP_OUTPUT_UNIX || c->kind == OTP_OUTPUT_TCP ? open_socket(o, c)
-                                                                                 : false;
-        output_count += is_open;
-        if (is_open) {
-            check(o);
-        }
+        output_count += open_one(&outputs[output_count], c);
     }
 }
 
@@ -237,6 +310,7 @@ uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last)
         } else if (s->failed_step == NULL && o->oldest == NULL) {
             o->is_failing = false;
         }
+        log_note(o);
         if (s->dropped_messages > o->dropped_seen) {
             otp_count(OTP_COUNT_EXPORT, s->dropped_messages - o->dropped_seen);
             o->dropped_seen = s->dropped_messages;

@@ -328,6 +328,11 @@ static const struct output_case outputs[] = {
     {"tcp:localhost:4317", OTP_OUTPUT_TCP, "localhost:4317"},
     {"tcp://127.0.0.1:1", OTP_OUTPUT_TCP, "127.0.0.1:1"},
     {"tcp:[::1]:65535", OTP_OUTPUT_TCP, "[::1]:65535"},
+    {"http://h:4318/x", OTP_OUTPUT_HTTP, "http://h:4318/x"},
+    {"https://h", OTP_OUTPUT_HTTPS, "https://h"},
+    {"grpc://h:4317", OTP_OUTPUT_GRPC, "grpc://h:4317"},
+    {"grpcs://h:4317", OTP_OUTPUT_GRPC, "grpcs://h:4317"},
+    {"otlp", OTP_OUTPUT_OTLP, "otlp"},
     {"none", OTP_OUTPUT_NONE, "none"},
     {"file:", OTP_OUTPUT_FILE, NULL},
     {"file:/tmp/", OTP_OUTPUT_FILE, NULL},
@@ -385,12 +390,12 @@ END_TEST
 START_TEST(test_good_outputs_of_a_list_stay)
 {
     load_one("OTELPROF_OUTPUT= file:a.otlp ,, bad:x ,unix:/s,http://h/,");
-    ck_assert_uint_eq(conf.output_count, 2);
+    ck_assert_uint_eq(conf.output_count, 3);
     assert_text(conf.outputs[0].text, "a.otlp");
     assert_text(conf.outputs[1].text, "/s");
-    ck_assert_uint_eq(line_count, 2);
+    assert_text(conf.outputs[2].text, "http://h/");
+    ck_assert_uint_eq(line_count, 1);
     ck_assert_ptr_nonnull(strstr(lines[0], "\"bad:x\" is not understood"));
-    ck_assert_ptr_nonnull(strstr(lines[1], "\"http://h/\" is not supported"));
 
     load_one("OTELPROF_OUTPUT=file:1,file:2,file:3,file:4,file:5,file:6,file:7,file:8,file:9");
     ck_assert_uint_eq(conf.output_count, OTP_CONF_OUTPUTS_MAX);
