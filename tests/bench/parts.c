@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Costs of single parts of capture, measured in this process with the core linked in: the live table
- * with many objects in it, unwinding, the ledger. Prints `name value` lines, values in nanoseconds
- * of thread CPU time per operation, the best of several rounds.
+ * Costs of single parts of capture, measured in this process with the core linked in: the live
+ * table with many objects in it, unwinding, the ledger. Prints `name value` lines, values in
+ * nanoseconds of thread CPU time per operation, the best of several rounds.
  */
 #include <stdint.h>
 #include <stdio.h>
