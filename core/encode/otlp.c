@@ -13,7 +13,7 @@ struct otp_otlp_builder {
     struct otp_otlp_frame frame;
     uint32_t *resource_attrs;
     uint32_t *scope_attrs;
-    bool fold_counts;
+    struct otp_plan_options plan;
 };
 
 /* Interns attributes into an array of their own: told order, the last value of equal keys. */
@@ -66,7 +66,9 @@ static enum otp_status keep_options(struct otp_otlp_builder *b, const struct otp
     f->scope_attrs = b->scope_attrs;
     f->zero_link = o->link0 == OTP_LINK0_ZEROS;
     f->keep_ones = o->keep_ones;
-    b->fold_counts = o->fold_counts;
+    b->plan.fold_counts = o->fold_counts;
+    b->plan.keep_empty = o->keep_empty;
+    b->plan.keep_mappings = o->keep_mappings;
     return OTP_OK;
 }
 
@@ -115,31 +117,15 @@ struct otp_visitor *otp_otlp_builder_visitor(struct otp_otlp_builder *b)
 
 enum otp_status otp_otlp_builder_finish(struct otp_otlp_builder *b, struct otp_buf *out)
 {
-    size_t len = out->len;
-    size_t refused = out->heap->failures;
+    struct otp_finish finish;
     struct otp_plan plan;
-    if (b->store.status != OTP_OK) {
-        return b->store.status;
-    }
-    if (b->store.open != NULL) {
-        return OTP_INVALID;
-    }
-    if (!otp_buf_ok(out)) {
-        return OTP_NO_MEMORY;
-    }
-    enum otp_status status = otp_plan_init(&plan, &b->store, b->fold_counts);
+    OTP_TRY(otp_store_begin_finish(&b->store, out, &finish));
+    enum otp_status status = otp_plan_init(&plan, &b->store, &b->plan);
     if (status == OTP_OK) {
         status = otp_otlp_write(&plan, &b->frame, out);
     }
     otp_plan_fini(&plan);
-    if (status == OTP_OK && !otp_buf_ok(out)) {
-        status = out->heap->failures != refused ? OTP_NO_MEMORY : OTP_TOO_LARGE;
-    }
-    if (status != OTP_OK) {
-        out->len = len;
-        out->failed = false;
-    }
-    return status;
+    return otp_store_end_finish(&finish, out, status);
 }
 
 void otp_otlp_builder_clear(struct otp_otlp_builder *b)

@@ -43,6 +43,10 @@ struct otp_otlp_options {
     bool fold_counts;
     /* Write values even where all of a profile's observations have a time and the value 1. */
     bool keep_ones;
+    /* Converters keep what their source says although no sample needs it: types without samples,
+     * and mappings. */
+    bool keep_empty;
+    bool keep_mappings;
     size_t max_string_bytes; /* longer texts are cut between characters; 0: 65536 */
     /* Source of profile ids, for tests; NULL: random ones. */
     void (*make_id)(void *arg, uint8_t out_id[16]);
@@ -65,7 +69,7 @@ struct otp_visitor *otp_otlp_builder_visitor(struct otp_otlp_builder *b);
 /*
  * Appends the ProfilesData of all visits so far to out. Changes nothing in b, so it may be called
  * again, with the same bytes, or after more visits.
- * OTP_NOT_FOUND: no sample is left, nothing is appended. OTP_INVALID: a profile is still open.
+ * OTP_NOT_FOUND: no profile is left, nothing is appended. OTP_INVALID: a profile is still open.
  * OTP_NO_MEMORY, OTP_TOO_LARGE (max of out): nothing is appended. A failed visit: its status.
  */
 enum otp_status otp_otlp_builder_finish(struct otp_otlp_builder *b,

@@ -56,24 +56,31 @@ static bool has_observations(struct otp_plan_profile *p)
     return any;
 }
 
-static void plan_group(struct otp_plan *p, const struct otp_group *g, bool fold,
-                       uint32_t *const orders[2])
+static void plan_type(struct otp_plan *p, const struct otp_plan_profile *sums,
+                      uint32_t *const orders[2])
 {
-    fold = fold && g->can_fold;
+    struct otp_plan_profile timed = *sums;
+    timed.timed = true;
+    timed.order = orders[0];
+    timed.start = orders[1];
+    bool is_timed = has_observations(&timed);
+    if (has_sums(sums->group, sums->type) || (p->options.keep_empty && !is_timed)) {
+        p->profiles[p->profile_count] = *sums;
+        p->profiles[p->profile_count++].folded = false;
+    }
+    if (is_timed) {
+        p->profiles[p->profile_count++] = timed;
+    }
+}
+
+static void plan_group(struct otp_plan *p, const struct otp_group *g, uint32_t *const orders[2])
+{
+    bool fold = p->options.fold_counts && g->can_fold;
     for (size_t type = 0; type < g->type_count; type++) {
-        if (fold && type == g->count_type) {
-            continue;
-        }
-        struct otp_plan_profile profile = {.group = g, .type = type};
-        if (has_sums(g, type)) {
-            p->profiles[p->profile_count++] = profile;
-        }
-        profile.timed = true;
-        profile.folded = fold && type == g->period_index;
-        profile.order = orders[0];
-        profile.start = orders[1];
-        if (has_observations(&profile)) {
-            p->profiles[p->profile_count++] = profile;
+        const struct otp_plan_profile profile = {
+            .group = g, .type = type, .folded = fold && type == g->period_index};
+        if (!fold || type != g->count_type) {
+            plan_type(p, &profile, orders);
         }
     }
 }
@@ -98,7 +105,7 @@ static enum otp_status order_group(struct otp_plan *p, const struct otp_group *g
     return OTP_OK;
 }
 
-static enum otp_status plan_profiles(struct otp_plan *p, bool fold_counts)
+static enum otp_status plan_profiles(struct otp_plan *p)
 {
     size_t groups = p->store->group_count;
     size_t most = groups * OTP_VISIT_MAX_TYPES * 2;
@@ -110,7 +117,7 @@ static enum otp_status plan_profiles(struct otp_plan *p, bool fold_counts)
     size_t i = 0;
     for (const struct otp_group *g = p->store->groups; g != NULL; g = g->next, i++) {
         OTP_TRY(order_group(p, g, &p->orders[2 * i]));
-        plan_group(p, g, fold_counts, &p->orders[2 * i]);
+        plan_group(p, g, &p->orders[2 * i]);
     }
     return p->profile_count == 0 ? OTP_NOT_FOUND : OTP_OK;
 }
@@ -218,6 +225,9 @@ static void mark_all(struct otp_plan *p)
     }
     for (uint32_t id = 1; id < d->mappings.count; id++) {
         const struct otp_dict_mapping *m = otp_pool_head(&d->mappings, id);
+        if (p->options.keep_mappings) {
+            p->number[OTP_PLAN_MAPPINGS][id] = 1;
+        }
         if (p->number[OTP_PLAN_MAPPINGS][id] != 0) {
             p->number[OTP_PLAN_LISTS][m->attrs] = 1;
         }
@@ -304,12 +314,14 @@ static enum otp_status plan_numbers(struct otp_plan *p)
     return OTP_OK;
 }
 
-enum otp_status otp_plan_init(struct otp_plan *p, const struct otp_store *store, bool fold_counts)
+enum otp_status otp_plan_init(struct otp_plan *p, const struct otp_store *store,
+                              const struct otp_plan_options *options)
 {
     memset(p, 0, sizeof(*p));
     p->store = store;
     p->heap = store->dict.heap;
-    OTP_TRY(plan_profiles(p, fold_counts));
+    p->options = *options;
+    OTP_TRY(plan_profiles(p));
     plan_range(p);
     return plan_numbers(p);
 }

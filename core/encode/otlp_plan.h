@@ -37,9 +37,17 @@ struct otp_plan_profile {
     const uint32_t *start;
 };
 
+/* What to write beside what the samples need. */
+struct otp_plan_options {
+    bool fold_counts;   /* leave the sample count out where the period type says it as well */
+    bool keep_empty;    /* a type that was told is written, even without a sample */
+    bool keep_mappings; /* a mapping that was told is written, even when no sample is in it */
+};
+
 struct otp_plan {
     struct otp_heap *heap;
     const struct otp_store *store;
+    struct otp_plan_options options;
     struct otp_plan_profile *profiles;
     size_t profile_count;
     uint32_t **orders; /* two for each group, NULL: no observations */
@@ -52,10 +60,11 @@ struct otp_plan {
 };
 
 /*
- * Plans the message of all profiles in store (borrowed, as is heap). OTP_NOT_FOUND: there is no
- * sample to write. OTP_NO_MEMORY. otp_plan_fini() is called in any case. Context: worker.
+ * Plans the message of all profiles in store (borrowed, as is its heap). OTP_NOT_FOUND: there is no
+ * profile to write. OTP_NO_MEMORY. otp_plan_fini() is called in any case. Context: worker.
  */
-enum otp_status otp_plan_init(struct otp_plan *p, const struct otp_store *store, bool fold_counts);
+enum otp_status otp_plan_init(struct otp_plan *p, const struct otp_store *store,
+                              const struct otp_plan_options *options);
 /* Frees everything. */
 void otp_plan_fini(struct otp_plan *p);
 

@@ -145,3 +145,30 @@ void otp_store_fini(struct otp_store *s)
     otp_store_clear(s);
     otp_dict_fini(&s->dict);
 }
+
+enum otp_status otp_store_begin_finish(const struct otp_store *s, const struct otp_buf *out,
+                                       struct otp_finish *f)
+{
+    f->len = out->len;
+    f->refused = out->heap->failures;
+    if (s->status != OTP_OK) {
+        return s->status;
+    }
+    if (s->open != NULL) {
+        return OTP_INVALID;
+    }
+    return otp_buf_ok(out) ? OTP_OK : OTP_NO_MEMORY;
+}
+
+enum otp_status otp_store_end_finish(const struct otp_finish *f, struct otp_buf *out,
+                                     enum otp_status status)
+{
+    if (status == OTP_OK && !otp_buf_ok(out)) {
+        status = out->heap->failures != f->refused ? OTP_NO_MEMORY : OTP_TOO_LARGE;
+    }
+    if (status != OTP_OK) {
+        out->len = f->len;
+        out->failed = false;
+    }
+    return status;
+}

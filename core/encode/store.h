@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/annot.h"
+#include "core/base/buf.h"
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/encode/dict.h"
@@ -43,5 +45,21 @@ enum otp_status otp_store_init(struct otp_store *s, struct otp_heap *heap,
 void otp_store_fini(struct otp_store *s);
 /* Forgets profiles and samples; names stay. */
 void otp_store_clear(struct otp_store *s);
+
+/* How a buffer was before a message was appended to it. */
+struct otp_finish {
+    size_t len;
+    size_t refused;
+};
+
+/*
+ * What every builder does around writing: the first call refuses a store that failed or has a
+ * profile open (its status, OTP_INVALID) and a buffer that failed (OTP_NO_MEMORY); the second gives
+ * the status of it all and takes back what was appended when that is not OTP_OK. Context: worker.
+ */
+enum otp_status otp_store_begin_finish(const struct otp_store *s, const struct otp_buf *out,
+                                       struct otp_finish *f) OTP_MUST_CHECK;
+enum otp_status otp_store_end_finish(const struct otp_finish *f, struct otp_buf *out,
+                                     enum otp_status status) OTP_MUST_CHECK;
 
 #endif

@@ -172,3 +172,44 @@ enum otp_status otp_value_encode(const struct otp_value_limits *limits, const st
 {
     return encode(limits, a, 0, out);
 }
+
+/* Reads one length-delimited field of our own bytes; false at their end. */
+static bool read_field(const unsigned char *p, size_t len, size_t *pos, struct otp_text *out)
+{
+    size_t at = *pos + 1; /* the tag is one byte */
+    uint64_t size = 0;
+    for (unsigned shift = 0; at < len && shift < 64; shift += 7) {
+        unsigned char c = p[at++];
+        size |= (uint64_t)(c & 0x7f) << shift;
+        if (c < 0x80) {
+            break;
+        }
+    }
+    if (at > len || size > len - at) {
+        return false;
+    }
+    *out = otp_text_make((const char *)p + at, size);
+    *pos = at + size;
+    return true;
+}
+
+bool otp_value_next_string(const void *value, size_t len, size_t *pos, struct otp_text *out)
+{
+    enum { TAG_STRING = ANY_STRING << 3 | 2, TAG_LIST = ANY_LIST << 3 | 2 };
+    struct otp_text list;
+    struct otp_text item;
+    size_t start = 0;
+    const unsigned char *p = value;
+    if (len == 0 || p[0] != TAG_LIST || !read_field(p, len, &start, &list)) {
+        return false;
+    }
+    p = (const unsigned char *)list.data;
+    while (*pos < list.len && read_field(p, list.len, pos, &item)) {
+        size_t inside = 0;
+        const unsigned char *any = (const unsigned char *)item.data;
+        if (item.len > 0 && any[0] == TAG_STRING && read_field(any, item.len, &inside, out)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -6,6 +6,7 @@
 #ifndef OTP_ENCODE_VALUE_H
 #define OTP_ENCODE_VALUE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/buf.h"
@@ -25,5 +26,11 @@ struct otp_value_limits {
  */
 enum otp_status otp_value_encode(const struct otp_value_limits *limits, const struct otp_attr *a,
                                  struct otp_buf *out);
+
+/*
+ * The next string of a list in its canonical form; *pos is 0 at first. Items that are no strings
+ * are passed over. False at the end, and for a value that is no list. Context: worker.
+ */
+bool otp_value_next_string(const void *value, size_t len, size_t *pos, struct otp_text *out);
 
 #endif

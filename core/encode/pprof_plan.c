@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/encode/pprof_plan.h"
+
+#include <string.h>
+
+#define BUF_MAX (SIZE_MAX / 2) /* the heap's limit is the one that counts */
+
+_Static_assert(sizeof(struct otp_pprof_row) == 24, "no padding");
+
+static enum otp_status find_column(struct otp_pprof_plan *p, const struct otp_group_type *t,
+                                   size_t *out_column)
+{
+    struct otp_pprof_column *columns = (void *)p->columns.data;
+    for (size_t i = 0; i < p->column_count; i++) {
+        if (columns[i].type == t->type && columns[i].unit == t->unit) {
+            *out_column = i;
+            return OTP_OK;
+        }
+    }
+    const struct otp_pprof_column column = {.type = t->type, .unit = t->unit};
+    if (p->column_count == OTP_PPROF_COLUMNS_MAX) {
+        return OTP_TOO_LARGE;
+    }
+    if (!otp_buf_add(&p->columns, &column, sizeof(column))) {
+        return OTP_NO_MEMORY;
+    }
+    *out_column = p->column_count++;
+    return OTP_OK;
+}
+
+/* All columns come before all rows, so that a row has its full width from the start. */
+static enum otp_status plan_columns(struct otp_pprof_plan *p)
+{
+    for (size_t i = 0; i < p->base.profile_count; i++) {
+        const struct otp_plan_profile *profile = &p->base.profiles[i];
+        size_t column;
+        OTP_TRY(find_column(p, &profile->group->types[profile->type], &column));
+    }
+    return OTP_OK;
+}
+
+static enum otp_status add_value(struct otp_pprof_plan *p, const struct otp_pprof_row *row,
+                                 size_t column, int64_t value)
+{
+    uint32_t id;
+    size_t bytes = p->column_count * sizeof(value);
+    OTP_TRY(otp_pool_intern(&p->rows, row, NULL, 0, &id));
+    while (p->values.len / bytes < p->rows.count) {
+        unsigned char *to = otp_buf_reserve(&p->values, bytes);
+        if (to == NULL) {
+            return OTP_NO_MEMORY;
+        }
+        memset(to, 0, bytes);
+        p->values.len += bytes;
+    }
+    p->zero_is_used = p->zero_is_used || id == 0;
+    int64_t *sum = (int64_t *)(void *)p->values.data + id * p->column_count + column;
+    if (__builtin_add_overflow(*sum, value, sum)) {
+        *sum = value < 0 ? INT64_MIN : INT64_MAX;
+    }
+    return OTP_OK;
+}
+
+static struct otp_pprof_row row_of(const struct otp_group *g, uint32_t slot)
+{
+    const struct otp_group_sample *who = otp_group_slot(g, slot);
+    struct otp_pprof_row row = {.stack = who->stack, .list = who->list, .link = who->link};
+    return row;
+}
+
+static enum otp_status add_sums(struct otp_pprof_plan *p, const struct otp_plan_profile *profile,
+                                size_t column)
+{
+    const struct otp_group *g = profile->group;
+    for (uint32_t slot = 0; slot < g->slots.count; slot++) {
+        int64_t sum = otp_group_sum(g, slot, profile->type);
+        if (sum != 0) {
+            const struct otp_pprof_row row = row_of(g, slot);
+            OTP_TRY(add_value(p, &row, column, sum));
+        }
+    }
+    return OTP_OK;
+}
+
+static enum otp_status add_observations(struct otp_pprof_plan *p,
+                                        const struct otp_plan_profile *profile, size_t column,
+                                        bool with_times)
+{
+    const struct otp_group *g = profile->group;
+    const uint32_t *slots = otp_group_seen_slots(g);
+    const uint64_t *times = otp_group_seen_times(g);
+    const int64_t *values = otp_group_seen_values(g);
+    size_t seen = otp_group_seen(g);
+    for (size_t i = 0; i < seen; i++) {
+        int64_t value = values[i * g->type_count + profile->type];
+        if (value != 0) {
+            struct otp_pprof_row row = row_of(g, slots[i]);
+            row.time_ns = with_times ? times[i] : 0;
+            OTP_TRY(add_value(p, &row, column, value));
+        }
+    }
+    return OTP_OK;
+}
+
+static enum otp_status plan_rows(struct otp_pprof_plan *p, bool with_times)
+{
+    for (size_t i = 0; i < p->base.profile_count; i++) {
+        const struct otp_plan_profile *profile = &p->base.profiles[i];
+        size_t column;
+        OTP_TRY(find_column(p, &profile->group->types[profile->type], &column));
+        OTP_TRY(profile->timed ? add_observations(p, profile, column, with_times)
+                               : add_sums(p, profile, column));
+    }
+    return OTP_OK;
+}
+
+enum otp_status otp_pprof_plan_init(struct otp_pprof_plan *p, const struct otp_store *store,
+                                    const struct otp_pprof_plan_options *options)
+{
+    struct otp_heap *heap = store->dict.heap;
+    memset(p, 0, sizeof(*p));
+    otp_buf_init(&p->columns, heap, BUF_MAX);
+    otp_buf_init(&p->values, heap, BUF_MAX);
+    p->rows.heap = heap; /* so that it may be freed whatever comes */
+    otp_map_init(&p->rows.map, heap);
+    OTP_TRY(otp_plan_init(&p->base, store, &options->base));
+    OTP_TRY(otp_pool_init(&p->rows, heap, NULL, sizeof(struct otp_pprof_row)));
+    OTP_TRY(plan_columns(p));
+    return plan_rows(p, options->with_times);
+}
+
+void otp_pprof_plan_fini(struct otp_pprof_plan *p)
+{
+    otp_plan_fini(&p->base);
+    otp_pool_fini(&p->rows);
+    otp_buf_fini(&p->columns);
+    otp_buf_fini(&p->values);
+}
