@@ -184,7 +184,8 @@ static bool open_one(struct output *o, const struct otp_output *c)
     }
 }
 
-/* Says now what would fail later: a host may have closed its stderr by the time of the first flush. */
+/* Says now what would fail later: a host may have closed its stderr by the time of the first flush.
+ */
 static void check(struct output *o)
 {
     if (otp_sink_check(&o->sink.base) != OTP_OK) {
@@ -201,7 +202,9 @@ void otp_outputs_open(struct otp_heap *heap)
     host_len = otp_resource_host(host, sizeof(host));
     for (size_t i = 0; i < conf->output_count; i++) {
         const struct otp_output *c = &conf->outputs[i];
-        output_count += open_one(&outputs[output_count], c);
+        if (open_one(&outputs[output_count], c)) {
+            check(&outputs[output_count++]);
+        }
     }
 }
 
@@ -278,20 +281,43 @@ static bool compressed(enum otp_compression wanted, struct otp_message *m, struc
     return status == OTP_OK;
 }
 
-void otp_outputs_put(const void *data, size_t len, uint64_t flush, uint64_t deadline_ns)
+/* The format of the messages that an output's bytes are made of. */
+static enum otp_format source_of(const struct output *o)
+{
+    enum otp_format format = o->sink.base.format;
+    return format == OTP_FORMAT_JSONL ? OTP_FORMAT_OTLP : format;
+}
+
+unsigned otp_outputs_formats(void)
+{
+    unsigned formats = 0;
+    for (size_t i = 0; i < output_count; i++) {
+        formats |= 1U << source_of(&outputs[i]);
+    }
+    return formats == 0 ? 1U << OTP_FORMAT_OTLP : formats;
+}
+
+static void put(struct output *o, const struct otp_message *message, uint64_t deadline_ns)
+{
+    struct otp_message m = *message;
+    struct otp_buf out;
+    otp_buf_init(&out, memory, MESSAGE_MAX);
+    if (!compressed(o->sink.base.compression, &m, &out)) {
+        otp_count(OTP_COUNT_EXPORT, 1);
+    } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
+        log_failure(o);
+        keep(o, &m);
+    }
+    otp_buf_fini(&out);
+}
+
+void otp_outputs_put(enum otp_format format, const struct otp_message *message,
+                     uint64_t deadline_ns)
 {
     for (size_t i = 0; i < output_count; i++) {
-        struct output *o = &outputs[i];
-        struct otp_message m = {.data = data, .len = len, .flush = flush};
-        struct otp_buf out;
-        otp_buf_init(&out, memory, MESSAGE_MAX);
-        if (!compressed(o->sink.base.compression, &m, &out)) {
-            otp_count(OTP_COUNT_EXPORT, 1);
-        } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
-            log_failure(o);
-            keep(o, &m);
+        if (source_of(&outputs[i]) == format) {
+            put(&outputs[i], message, deadline_ns);
         }
-        otp_buf_fini(&out);
     }
 }
 

@@ -42,13 +42,24 @@ void otp_conn_close(struct otp_conn *c)
     c->state = OTP_CONN_CLOSED;
 }
 
-/* What went on has failed; OTP_AGAIN while there are addresses to try. */
-static enum otp_status fail(struct otp_conn *c, const char *step, int error)
+/*
+ * What went on has failed; OTP_AGAIN while there are addresses to try. Of several addresses the one
+ * tells the failure that came farthest.
+ */
+static enum otp_status fail(struct otp_conn *c, const char *step, struct otp_tls_fault fault)
 {
-    c->failed_step = step;
-    c->fault = (struct otp_tls_fault){.error = error};
+    if (c->state >= c->failed_state) {
+        c->failed_state = c->state;
+        c->failed_step = step;
+        c->fault = fault;
+    }
     otp_conn_close(c);
     return c->address_next < c->addresses.count ? OTP_AGAIN : OTP_IO;
+}
+
+static enum otp_status fail_connect(struct otp_conn *c, int error)
+{
+    return fail(c, "connect to", (struct otp_tls_fault){.error = error});
 }
 
 static enum otp_status resolved(struct otp_conn *c, enum otp_status status)
@@ -63,23 +74,21 @@ static enum otp_status resolved(struct otp_conn *c, enum otp_status status)
         return OTP_OK;
     }
     c->addresses.count = 0;
-    (void)fail(c, "find", EADDRNOTAVAIL);
-    c->fault.text = status == OTP_IO ? "no name server could answer" : "there is no such host";
-    return OTP_IO;
+    struct otp_tls_fault fault = {.error = EADDRNOTAVAIL, .text = "there is no such host"};
+    fault.text = status == OTP_IO ? "no name server could answer" : fault.text;
+    return fail(c, "find", fault);
 }
 
 static enum otp_status start_shaking(struct otp_conn *c)
 {
     struct otp_tls_peer peer = {.host = c->options.host, .alpn = c->options.alpn, .fd = &c->fd};
     struct otp_tls_fault fault = {0};
+    c->state = OTP_CONN_SHAKING;
     c->tls = otp_tls_open(c->options.heap, &c->options.tls, &peer, &fault);
     if (c->tls == NULL) {
         c->address_next = c->addresses.count; /* no other address would change it */
-        (void)fail(c, "prepare TLS with", fault.error);
-        c->fault = fault;
-        return OTP_IO;
+        return fail(c, "prepare TLS with", fault);
     }
-    c->state = OTP_CONN_SHAKING;
     return OTP_AGAIN;
 }
 
@@ -112,19 +121,19 @@ static enum otp_status start_connecting(struct otp_conn *c)
     if (r == 0) {
         return connected(c);
     }
-    return r == -EINPROGRESS || r == -EINTR ? OTP_AGAIN : fail(c, "connect to", -r);
+    return r == -EINPROGRESS || r == -EINTR ? OTP_AGAIN : fail_connect(c, -r);
 }
 
 static enum otp_status finish_connecting(struct otp_conn *c)
 {
     if (!otp_fd_is_ours(&c->fd)) {
-        return fail(c, "connect to", EBADF);
+        return fail_connect(c, EBADF);
     }
     if (!otp_stream_wait(c->fd.fd, POLLOUT, 0)) {
-        return otp_sys_monotonic_ns() < c->limit_ns ? OTP_AGAIN : fail(c, "connect to", ETIMEDOUT);
+        return otp_sys_monotonic_ns() < c->limit_ns ? OTP_AGAIN : fail_connect(c, ETIMEDOUT);
     }
     int error = otp_stream_take_error(&c->fd);
-    return error != 0 ? fail(c, "connect to", error) : connected(c);
+    return error != 0 ? fail_connect(c, error) : connected(c);
 }
 
 static enum otp_status shake(struct otp_conn *c)
@@ -138,15 +147,14 @@ static enum otp_status shake(struct otp_conn *c)
     if (r == -EAGAIN) {
         return OTP_AGAIN; /* the request's own time limit ends it */
     }
-    enum otp_status status = fail(c, "agree on TLS with", fault.error);
-    c->fault = fault;
-    return status;
+    return fail(c, "agree on TLS with", fault);
 }
 
 static enum otp_status find(struct otp_conn *c)
 {
     c->address_next = 0;
     c->addresses.count = 0;
+    c->failed_state = OTP_CONN_CLOSED;
     return resolved(c, otp_resolver_start(&c->resolver, c->options.host, c->options.port,
                                           c->options.hosts_path, c->options.resolv_path,
                                           &c->addresses));

@@ -45,8 +45,9 @@ struct otp_conn {
     size_t address_next;
     struct otp_fd fd;
     struct otp_tls *tls;
-    uint64_t limit_ns;       /* the step that goes on must be done */
-    const char *failed_step; /* of the last failure: a verb */
+    uint64_t limit_ns;                /* the step that goes on must be done */
+    enum otp_conn_state failed_state; /* the farthest that any address came */
+    const char *failed_step;          /* of the last failure: a verb */
     struct otp_tls_fault fault;
 };
 

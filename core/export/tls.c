@@ -29,7 +29,6 @@ struct otp_tls {
     struct otp_address address;
     const char *alpn[2];
     char host[HOST_MAX];
-    char fault_text[64];
     mbedtls_ssl_context ssl;
     mbedtls_ssl_config conf;
     mbedtls_x509_crt trusted;
@@ -288,6 +287,7 @@ static const char *text_of_verdict(uint32_t flags)
 
 static void explain(struct otp_tls *t, int r, struct otp_tls_fault *fault)
 {
+    static char code_text[48]; /* outlives the connection; there is one thread */
     size_t len = sizeof("TLS error -0x") - 1;
     uint32_t flags = mbedtls_ssl_get_verify_result(&t->ssl);
 
@@ -301,10 +301,10 @@ static void explain(struct otp_tls *t, int r, struct otp_tls_fault *fault)
     } else if (r == MBEDTLS_ERR_SSL_INVALID_RECORD) {
         fault->text = "it does not speak TLS";
     } else {
-        memcpy(t->fault_text, "TLS error -0x", len);
-        len += otp_fmt_hex(t->fault_text + len, (uint64_t)-r, 4);
-        t->fault_text[len] = '\0';
-        fault->text = t->fault_text;
+        memcpy(code_text, "TLS error -0x", len);
+        len += otp_fmt_hex(code_text + len, (uint64_t)-r, 4);
+        code_text[len] = '\0';
+        fault->text = code_text;
     }
 }
 
