@@ -91,48 +91,60 @@ OTP_EXPORT int setns(int fd, int kind)
 OTP_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     otp_real_init();
-    otp_engine_flush();
-    return otp_real.execve(path, argv, envp);
+    otp_engine_before_exec();
+    int r = otp_real.execve(path, argv, envp);
+    otp_engine_after_exec();
+    return r;
 }
 
 OTP_EXPORT int execv(const char *path, char *const argv[])
 {
     otp_real_init();
-    otp_engine_flush();
-    return otp_real.execv(path, argv);
+    otp_engine_before_exec();
+    int r = otp_real.execv(path, argv);
+    otp_engine_after_exec();
+    return r;
 }
 
 OTP_EXPORT int execvp(const char *file, char *const argv[])
 {
     otp_real_init();
-    otp_engine_flush();
-    return otp_real.execvp(file, argv);
+    otp_engine_before_exec();
+    int r = otp_real.execvp(file, argv);
+    otp_engine_after_exec();
+    return r;
 }
 
 OTP_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     otp_real_init();
-    otp_engine_flush();
-    return otp_real.execvpe(file, argv, envp);
+    otp_engine_before_exec();
+    int r = otp_real.execvpe(file, argv, envp);
+    otp_engine_after_exec();
+    return r;
 }
 
 OTP_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     otp_real_init();
-    otp_engine_flush();
-    return otp_real.fexecve(fd, argv, envp);
+    otp_engine_before_exec();
+    int r = otp_real.fexecve(fd, argv, envp);
+    otp_engine_after_exec();
+    return r;
 }
 
 OTP_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *const envp[],
                         int flags)
 {
     otp_real_init();
-    otp_engine_flush();
+    otp_engine_before_exec();
     if (otp_real.execveat == NULL) {
         errno = ENOSYS;
         return -1;
     }
-    return otp_real.execveat(dirfd, path, argv, envp, flags);
+    int r = otp_real.execveat(dirfd, path, argv, envp, flags);
+    otp_engine_after_exec();
+    return r;
 }
 
 /* An argument list as exec wants it, from the arguments of a call. */

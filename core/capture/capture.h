@@ -16,8 +16,8 @@ struct otp_capture_settings {
     bool is_cpu_on;
     bool is_heap_on;
     bool has_timestamps;
-    bool wants_perf;         /* perf events, as far as the kernel allows them */
-    bool is_perf_used;       /* it does; set by the worker */
+    bool wants_perf;    /* perf events, as far as the kernel allows them */
+    bool is_perf_used;  /* it does; set by the worker */
     bool has_thread_id; /* thread.id is part of a sample's context */
     bool has_thread_name;
     int signo;           /* of the CPU timers */
@@ -28,7 +28,8 @@ struct otp_capture_settings {
     uintptr_t own_start;    /* our own code, left out of stacks */
     uintptr_t own_end;
     void (*need_worker)(
-        void); /* called when there is something to drain and nobody to do it; hot */
+        void);           /* called when there is something to drain and nobody to do it; hot */
+    void (*quiet)(void); /* ends ticks by perf events and waits for that; hot, no-op without them */
 };
 
 extern struct otp_capture_settings otp_settings;

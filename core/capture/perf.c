@@ -94,6 +94,14 @@ void otp_perf_close(struct otp_thread *t)
     }
 }
 
+void otp_perf_close_all(void)
+{
+    struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        otp_perf_close(t);
+    }
+}
+
 void otp_perf_forget(void)
 {
     struct otp_thread *t;

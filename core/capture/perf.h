@@ -19,6 +19,8 @@
 bool otp_perf_open_all(void);
 /* Closes the event of a thread that is gone. Context: worker. */
 void otp_perf_close(struct otp_thread *t);
+/* Closes all events. Context: worker. */
+void otp_perf_close_all(void);
 /* Forgets all events, which went with the worker that had opened them. Context: init, worker. */
 void otp_perf_forget(void);
 /* The thread whose event sent this signal; NULL: none of ours did. Context: hot. */

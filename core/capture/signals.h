@@ -38,6 +38,8 @@ void otp_signals_hide(sigset_t *set);
  */
 const sigset_t *otp_signals_wait_mask(const sigset_t *mask, sigset_t *copy);
 
+/* Takes ticks that are pending in the calling thread away. Context: hot. */
+void otp_signals_drop_pending(void);
 /* Takes a pending tick out of what the host is told is pending. Context: hot. */
 void otp_signals_hide_pending(sigset_t *set);
 

@@ -2,6 +2,7 @@
 #include "core/capture/signals.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "core/base/atomic.h"
 #include "core/base/sys.h"
@@ -13,8 +14,9 @@
 
 #define SET_BYTES 8
 #define SA_RESTORER_FLAG 0x04000000UL
-#define RT_FIRST 62 /* real-time signals are tried from here down; libcs take from the other end   \
-                     */
+#define RT_FIRST                                                                                   \
+    62 /* real-time signals are tried from here down; libcs take from the other end                \
+        */
 #define RT_LAST 36
 #define KERNEL_DEFAULT ((handler_fn)0)
 #define KERNEL_IGNORE ((handler_fn)1)
@@ -197,10 +199,14 @@ void otp_signals_before(int signo)
     struct owned *o = find(signo);
     if (o == &ticks) {
         struct owned old = ticks;
+        bool wants_perf = otp_settings.wants_perf;
+        otp_settings.wants_perf = false;
+        otp_settings.quiet();
         (void)__atomic_fetch_or(&host_signals, UINT64_C(1) << (signo - 1), __ATOMIC_RELAXED);
         bool has_signal = take_any_tick();
         otp_settings.is_cpu_on = has_signal;
         move_timers(has_signal);
+        otp_settings.wants_perf = wants_perf;
         old.is_ours = 1;
         give_back(&old, true);
     } else if (o != NULL) {
@@ -262,4 +268,14 @@ const sigset_t *otp_signals_wait_mask(const sigset_t *mask, sigset_t *copy)
     *copy = *mask;
     memcpy(copy, &bits, sizeof(bits));
     return copy;
+}
+
+void otp_signals_drop_pending(void)
+{
+    if (otp_load_acquire(&ticks.is_ours) != 0) {
+        uint64_t tick = UINT64_C(1) << (ticks.signo - 1);
+        struct timespec none = {0};
+        while (OTP_SYS4(SYS_rt_sigtimedwait, &tick, 0, &none, SET_BYTES) > 0) {
+        }
+    }
 }

@@ -66,6 +66,8 @@ static bool wants_perf(const struct otp_conf *conf)
     return conf->cpu_engine == OTP_CPU_ENGINE_PERF;
 }
 
+static void quiet(void);
+
 static void apply_settings(const struct otp_conf *conf)
 {
     otp_settings.is_cpu_on = conf->cpu;
@@ -80,6 +82,7 @@ static void apply_settings(const struct otp_conf *conf)
     otp_settings.own_start = (uintptr_t)own_start;
     otp_settings.own_end = (uintptr_t)own_end;
     otp_settings.need_worker = otp_worker_ensure;
+    otp_settings.quiet = quiet;
     uint32_t ring = RING_BYTES;
     while (ring < 4 * (sizeof(struct otp_record) + 8U * (conf->max_depth + 1))) {
         ring *= 2;
@@ -220,7 +223,7 @@ static bool is_ours(void)
 /* Asks the worker and waits until it has answered, or the time is up, or there is no worker. */
 static void request(uint32_t what)
 {
-    if (what != OTP_REQUEST_PAUSE) {
+    if ((what & (OTP_REQUEST_PAUSE | OTP_REQUEST_QUIET)) == 0) {
         otp_worker_ensure();
     }
     (void)__atomic_fetch_or(&otp_engine.request, what, __ATOMIC_ACQ_REL);
@@ -233,8 +236,23 @@ static void request(uint32_t what)
         if ((int32_t)(done - ticket) >= 0 || now >= until || otp_worker_has_failed()) {
             return;
         }
+        if (otp_load_acquire(&otp_worker_alive) == 0) { /* told to pause by another thread */
+            if ((what & (OTP_REQUEST_PAUSE | OTP_REQUEST_QUIET)) != 0) {
+                return;
+            }
+            otp_worker_ensure();
+        }
         struct timespec ts = {.tv_sec = 0, .tv_nsec = 100000000};
         (void)OTP_SYS4(SYS_futex, &otp_engine.done, FUTEX_WAIT_PRIVATE, done, &ts);
+    }
+}
+
+/* Whoever calls this has made wants_perf false, so that no new events are opened. */
+static void quiet(void)
+{
+    if (otp_settings.is_perf_used && otp_engine.pid == otp_sys_getpid() &&
+        otp_load_acquire(&otp_worker_alive) != 0) {
+        request(OTP_REQUEST_QUIET);
     }
 }
 
@@ -283,4 +301,19 @@ void otp_engine_flush(void)
     if (otp_capture_is_on() && is_ours()) {
         request(OTP_REQUEST_FLUSH);
     }
+}
+
+void otp_engine_before_exec(void)
+{
+    otp_engine_flush();
+    if (otp_capture_is_on() && otp_settings.is_perf_used && otp_engine.pid == otp_sys_getpid()) {
+        otp_settings.wants_perf = false;
+        quiet();
+        otp_signals_drop_pending();
+    }
+}
+
+void otp_engine_after_exec(void)
+{
+    otp_settings.wants_perf = otp_settings.is_perf_used;
 }

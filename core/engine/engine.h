@@ -13,8 +13,15 @@
 void otp_engine_start(int argc, char *const *argv, char *const *envp);
 /* Stops capturing and writes what there is; waits for it, but not for ever. Context: init. */
 void otp_engine_stop(void);
-/* Writes what there is and goes on: before exec, which may fail. Waits like stop. Context: init. */
+/* Writes what there is and goes on. Waits like stop. Context: init. */
 void otp_engine_flush(void);
+/*
+ * Before exec: a flush, and no tick is left that the new program would inherit as pending. What
+ * timers have sent the kernel takes back by itself, but not what perf events have. Context: init.
+ */
+void otp_engine_before_exec(void);
+/* Exec has failed. Context: init. */
+void otp_engine_after_exec(void);
 /*
  * Ends profiling for good, with a last flush, before the host forbids itself system calls: from
  * then on nothing of ours makes any. Context: init.

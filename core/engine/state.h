@@ -9,8 +9,14 @@
 #include "core/conf/conf.h"
 #include "core/export/template.h"
 
-/* What a waiting host thread asks of the worker. */
-enum otp_request { OTP_REQUEST_FLUSH = 1, OTP_REQUEST_STOP = 2, OTP_REQUEST_PAUSE = 4 };
+/* What a waiting host thread asks of the worker. QUIET: no tick may come from the worker's events
+ * any more. */
+enum otp_request {
+    OTP_REQUEST_FLUSH = 1,
+    OTP_REQUEST_STOP = 2,
+    OTP_REQUEST_PAUSE = 4,
+    OTP_REQUEST_QUIET = 8
+};
 
 struct otp_engine {
     struct otp_conf conf;

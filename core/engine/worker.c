@@ -115,6 +115,9 @@ static bool answer(void)
         otp_pipeline_drain();
         otp_pipeline_flush(deadline, true);
     }
+    if ((what & OTP_REQUEST_QUIET) != 0) {
+        otp_perf_close_all();
+    }
     if ((what & OTP_REQUEST_PAUSE) != 0) {
         /* From now on a sample starts another worker, which begins once this one is gone. */
         otp_store_release(&worker_state, WORKER_NONE);
