@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The outputs of OTELPROF_OUTPUT: each gets every flush, in its own compression. What an output
- * does not take is kept for a while and offered again, oldest first; past the limit the oldest is
- * dropped and counted.
+ * The outputs of OTELPROF_OUTPUT: each gets every flush, in its own format and compression. What an
+ * output does not take is kept for a while and offered again, oldest first; past the limit the
+ * oldest is dropped and counted.
  */
 #ifndef OTP_ENGINE_OUTPUTS_H
 #define OTP_ENGINE_OUTPUTS_H
@@ -12,11 +12,15 @@
 #include <stdint.h>
 
 #include "core/base/heap.h"
+#include "core/export/sink.h"
 
 /* Opens what the settings name. Context: worker, as all of these. */
 void otp_outputs_open(struct otp_heap *heap);
-/* Offers one message (uncompressed OTLP) to every output until deadline_ns (monotonic). */
-void otp_outputs_put(const void *data, size_t len, uint64_t flush, uint64_t deadline_ns);
+/* The formats that the outputs take, as 1U << enum otp_format. JSON is made of OTLP. */
+unsigned otp_outputs_formats(void);
+/* Offers one message (uncompressed) to every output of its format until deadline_ns (monotonic). */
+void otp_outputs_put(enum otp_format format, const struct otp_message *message,
+                     uint64_t deadline_ns);
 /* Goes on with what waits; is_last: the process ends. Returns when to come again (monotonic ns). */
 uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last);
 

@@ -16,7 +16,7 @@
 #include "core/capture/scan.h"
 #include "core/capture/snapshot.h"
 #include "core/capture/thread.h"
-#include "core/encode/otlp.h"
+#include "core/engine/builders.h"
 #include "core/engine/creds.h"
 #include "core/engine/outputs.h"
 #include "core/engine/state.h"
@@ -30,12 +30,11 @@
 #define MAX_RESOURCE_ATTRS OTP_RESOURCE_ATTRS_MAX
 
 static struct otp_heap heap;       /* everything that outlives a flush */
-static struct otp_heap flush_heap; /* builder and its ids; emptied when it has grown large */
+static struct otp_heap flush_heap; /* builders and their ids; emptied when it has grown large */
 static struct otp_timetable times;
 static struct otp_timetable allocs; /* allocations one by one; empty unless they carry times */
 static struct otp_modules modules;
 static struct otp_teller teller;
-static struct otp_otlp_builder *builder;
 static struct otp_resource resource;
 static uint64_t range_start_ns; /* the next flush covers time from here */
 static uint64_t flush_number;
@@ -46,7 +45,7 @@ static void report(void *arg, const char *line, size_t len)
     otp_engine_log(OTP_LOG_WARN, line, len);
 }
 
-static bool open_builder(void)
+static bool open_builders(void)
 {
     static struct otp_attr attrs[MAX_RESOURCE_ATTRS];
     for (size_t i = 0; i < resource.count; i++) {
@@ -56,26 +55,23 @@ static bool open_builder(void)
                                      .string = r->text,
                                      .number = r->number};
     }
-    struct otp_otlp_options options = {
+    const struct otp_builders_options options = {
+        .formats = otp_outputs_formats(),
         .resource_attrs = attrs,
         .resource_attr_count = resource.count,
-        .scope_name = otp_text_of("libotelprof"),
-        .scope_version = otp_text_of(OTP_VERSION),
-        .fold_counts = otp_engine.conf.timestamps,
+        .has_timestamps = otp_engine.conf.timestamps,
     };
-    if (otp_otlp_builder_create(&flush_heap, &options, &builder) != OTP_OK) {
-        builder = NULL;
+    if (!otp_builders_open(&flush_heap, &options)) {
         return false;
     }
-    otp_teller_init(&teller, &flush_heap, otp_otlp_builder_visitor(builder), &modules);
+    otp_teller_init(&teller, &flush_heap, otp_builders_visitor(), &modules);
     return true;
 }
 
 /* Ids and names told so far are given up: the tables begin anew with the next flush. */
-static void close_builder(void)
+static void close_builders(void)
 {
-    otp_otlp_builder_destroy(builder);
-    builder = NULL;
+    otp_builders_close();
     otp_heap_reset(&flush_heap);
 }
 
@@ -89,7 +85,7 @@ bool otp_pipeline_open(void)
     otp_timetable_init(&times, &heap);
     otp_timetable_init(&allocs, &heap);
     otp_modules_init(&modules, &heap);
-    builder = NULL;
+    otp_builders_forget();
     range_start_ns = otp_engine.start_ns;
     flush_number = 0;
     struct otp_resource_input input = {
@@ -151,25 +147,58 @@ void otp_pipeline_drain(void)
     }
 }
 
-static void flush_visit(struct otp_tell *tell, struct otp_buf *out)
+static void log_lost(enum otp_status status)
 {
-    enum otp_status status = otp_tell_time(tell, &times);
+    struct otp_line line = {0};
+    otp_line_str(&line, "a flush was lost: ");
+    otp_line_str(&line, otp_status_text(status));
+    otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+    otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+}
+
+static enum otp_status flush_visit(struct otp_tell *tell)
+{
+    OTP_TRY(otp_tell_time(tell, &times));
+    return otp_tell_heap(tell, &allocs);
+}
+
+/* Gives one format's message to its outputs; *has_written: there was one. */
+static enum otp_status flush_format(enum otp_format format, uint64_t deadline_ns, bool *has_written)
+{
+    struct otp_buf out;
+    otp_buf_init(&out, &heap, MESSAGE_MAX);
+    enum otp_status status = otp_builders_finish(format, &out);
     if (status == OTP_OK) {
-        status = otp_tell_heap(tell, &allocs);
+        const struct otp_message m = {.data = out.data, .len = out.len, .flush = flush_number};
+        otp_outputs_put(format, &m, deadline_ns);
+        *has_written = true;
     }
-    if (status == OTP_OK) {
-        status = otp_otlp_builder_finish(builder, out);
+    otp_buf_fini(&out);
+    return status == OTP_NOT_FOUND ? OTP_OK : status;
+}
+
+/* True when a message was written. A format that failed does not keep the others from theirs. */
+static bool flush_all(struct otp_tell *tell, uint64_t deadline_ns)
+{
+    static const enum otp_format formats[] = {OTP_FORMAT_OTLP, OTP_FORMAT_PPROF};
+    bool has_written = false;
+    enum otp_status failure = flush_visit(tell);
+    bool is_lost = failure != OTP_OK;
+    if (is_lost) {
+        log_lost(failure);
     }
-    if (status != OTP_OK && status != OTP_NOT_FOUND) {
-        struct otp_line line = {0};
-        otp_line_str(&line, "a flush was lost: ");
-        otp_line_str(&line, otp_status_text(status));
-        otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
-        otp_count(OTP_COUNT_WORKER_MEMORY, 1);
-        otp_buf_clear(out);
-        close_builder();
+    for (size_t i = 0; i < OTP_ARRAY_LEN(formats) && !is_lost; i++) {
+        enum otp_status status = flush_format(formats[i], deadline_ns, &has_written);
+        if (status != OTP_OK) {
+            log_lost(status);
+            failure = status;
+        }
+    }
+    if (failure != OTP_OK) {
+        close_builders();
         otp_modules_fini(&modules);
     }
+    return has_written;
 }
 
 void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
@@ -177,32 +206,25 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
     otp_creds_follow();
     uint64_t now = otp_sys_realtime_ns();
     now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
-    if (builder == NULL && !open_builder()) {
+    if (!otp_builders_are_open() && !open_builders()) {
         otp_count(OTP_COUNT_WORKER_MEMORY, 1);
         return;
     }
     struct otp_tell tell = {
-        .visitor = otp_otlp_builder_visitor(builder),
+        .visitor = otp_builders_visitor(),
         .teller = &teller,
         .time_ns = range_start_ns,
         .duration_ns = now - range_start_ns,
     };
-    struct otp_buf out;
-    otp_buf_init(&out, &heap, MESSAGE_MAX);
-    flush_visit(&tell, &out);
-    if (out.len > 0) {
-        otp_outputs_put(out.data, out.len, flush_number, deadline_ns);
+    if (flush_all(&tell, deadline_ns)) {
         flush_number++;
         range_start_ns = now;
     }
-    otp_buf_fini(&out);
     otp_timetable_clear(&times);
     otp_timetable_clear(&allocs);
-    if (builder != NULL) {
-        otp_otlp_builder_clear(builder);
-        if (flush_heap.mapped_bytes > flush_heap.limit_bytes / 2) {
-            close_builder();
-        }
+    otp_builders_clear();
+    if (otp_builders_are_open() && flush_heap.mapped_bytes > flush_heap.limit_bytes / 2) {
+        close_builders();
     }
     (void)otp_outputs_pump(deadline_ns, is_last);
 }

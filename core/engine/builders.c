@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/engine/builders.h"
+
+#include <string.h>
+
+#include "core/base/version.h"
+#include "core/encode/otlp.h"
+#include "core/encode/pprof.h"
+#include "core/encode/tee.h"
+
+static struct otp_otlp_builder *otlp;
+static struct otp_pprof_builder *pprof;
+static struct otp_tee *tee;
+static struct otp_visitor *visitor; /* NULL: not open */
+
+static bool open_otlp(struct otp_heap *heap, const struct otp_builders_options *options)
+{
+    const struct otp_otlp_options o = {
+        .resource_attrs = options->resource_attrs,
+        .resource_attr_count = options->resource_attr_count,
+        .scope_name = otp_text_of("libotelprof"),
+        .scope_version = otp_text_of(OTP_VERSION),
+        .fold_counts = options->has_timestamps,
+    };
+    return otp_otlp_builder_create(heap, &o, &otlp) == OTP_OK;
+}
+
+/* pprof's first mapping is the main program. */
+static struct otp_text main_file(const struct otp_builders_options *options)
+{
+    static const char key[] = "process.executable.path";
+    for (size_t i = 0; i < options->resource_attr_count; i++) {
+        const struct otp_attr *a = &options->resource_attrs[i];
+        if (a->key.len == sizeof(key) - 1 && memcmp(a->key.data, key, a->key.len) == 0) {
+            return a->string;
+        }
+    }
+    return otp_text_of(NULL);
+}
+
+static bool open_pprof(struct otp_heap *heap, const struct otp_builders_options *options)
+{
+    const struct otp_pprof_options o = {
+        .default_type = otp_text_of("cpu"),
+        .main_file = main_file(options),
+        .timestamp_label = otp_text_of(options->has_timestamps ? "end_timestamp_ns" : NULL),
+        .mark_symbols = true,
+    };
+    return otp_pprof_builder_create(heap, &o, &pprof) == OTP_OK;
+}
+
+static bool join(struct otp_heap *heap, struct otp_visitor *const *visitors, size_t count)
+{
+    if (count == 1) {
+        visitor = visitors[0];
+        return true;
+    }
+    if (count == 0 || otp_tee_create(heap, visitors, count, &tee) != OTP_OK) {
+        return false;
+    }
+    visitor = otp_tee_visitor(tee);
+    return true;
+}
+
+bool otp_builders_open(struct otp_heap *heap, const struct otp_builders_options *options)
+{
+    struct otp_visitor *visitors[OTP_TEE_MAX];
+    size_t count = 0;
+    bool ok = true;
+    otp_builders_close();
+    if ((options->formats & 1U << OTP_FORMAT_OTLP) != 0) {
+        ok = open_otlp(heap, options);
+        visitors[count++] = ok ? otp_otlp_builder_visitor(otlp) : NULL;
+    }
+    if (ok && (options->formats & 1U << OTP_FORMAT_PPROF) != 0) {
+        ok = open_pprof(heap, options);
+        visitors[count++] = ok ? otp_pprof_builder_visitor(pprof) : NULL;
+    }
+    if (!ok || !join(heap, visitors, count)) {
+        otp_builders_close();
+        return false;
+    }
+    return true;
+}
+
+void otp_builders_close(void)
+{
+    otp_tee_destroy(tee);
+    otp_otlp_builder_destroy(otlp);
+    otp_pprof_builder_destroy(pprof);
+    otp_builders_forget();
+}
+
+void otp_builders_forget(void)
+{
+    tee = NULL;
+    otlp = NULL;
+    pprof = NULL;
+    visitor = NULL;
+}
+
+bool otp_builders_are_open(void)
+{
+    return visitor != NULL;
+}
+
+struct otp_visitor *otp_builders_visitor(void)
+{
+    return visitor;
+}
+
+enum otp_status otp_builders_finish(enum otp_format format, struct otp_buf *out)
+{
+    switch (format) {
+    case OTP_FORMAT_OTLP:
+        return otlp == NULL ? OTP_NOT_FOUND : otp_otlp_builder_finish(otlp, out);
+    case OTP_FORMAT_PPROF:
+        return pprof == NULL ? OTP_NOT_FOUND : otp_pprof_builder_finish(pprof, out);
+    case OTP_FORMAT_JSONL:
+    case OTP_FORMAT_OTEP239:
+    default:
+        return OTP_NOT_FOUND;
+    }
+}
+
+void otp_builders_clear(void)
+{
+    if (otlp != NULL) {
+        otp_otlp_builder_clear(otlp);
+    }
+    if (pprof != NULL) {
+        otp_pprof_builder_clear(pprof);
+    }
+}
