@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh [NAME...]: one small program per oddity of a process's life, each run bare and with the library: same
+# output, same status, and a profile that proves that the library was there. Without arguments: all of them.
+#
+# A program NAME.c or NAME.cc says in comments of the form `host: WORD ...` how it wants to be run:
+#   rows ID...       the faults it stands for            flags FLAG...   for the compiler
+#   libs LIB...      libs/LIB.c, built as LIB.so; their folder is in $HOST_LIBS
+#   set VAR=VALUE... settings of the library             runs ARGS|...   one run for each; otherwise one without arguments
+#   sees TYPE FUNC   the profile has this function       none            no profile is expected
+#   needs PROGRAM    to be skipped without it            dirty           the profile is not looked at
+# What a program cannot do by itself is in the more_*.sh next to this file.
+. "$(dirname "$0")/../common.sh"
+suite=hosts
+libs=$hosts/$suite_folder/libs
+export HOST_LIBS="$libs" HOST_BIN="$hosts/$suite_folder"
+[ $# -gt 0 ] || set -- all
+
+# Nothing in between that has signals or descriptors of its own.
+prof() {
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" $settings "$@"
+    status=$?
+}
+
+asks() { # WORD: what the program says behind it
+    sed -n "s|^/\* host: $1 \{0,1\}\(.*\) \*/\$|\1|p" "$source"
+}
+
+# shared NAME [flag...]: a library next to the programs
+shared() {
+    so=$libs/$1.so
+    if [ ! "$so" -nt "$here/libs/$1.c" ]; then
+        mkdir -p "$libs"
+        so_stem=$1
+        shift
+        ${CC:-gcc} -std=gnu11 -O1 -g0 -Wall -Wextra -Werror -fPIC -shared -o "$so.new" "$here/libs/$so_stem.c" "$@" &&
+            mv "$so.new" "$so" || bad "libs/$so_stem.c does not compile"
+    fi
+}
+
+proven() { # after prof: the profile shows that the library was there
+    if [ -n "$(asks none | head -n 1)" ] || grep -q '^/\* host: none \*/' "$source"; then
+        no_files
+        return
+    fi
+    grep -q '^/\* host: dirty \*/' "$source" || strict
+    asks sees > "$d/sees"
+    while read -r kind function; do
+        # shellcheck disable=SC2046
+        has_function "$kind" "$function" $(find "$p" -type f)
+    done < "$d/sees"
+}
+
+one_run() {
+    # shellcheck disable=SC2086
+    bare "$host" $1
+    settings="$settings $(asks set | tr '\n' ' ')"
+    # shellcheck disable=SC2086
+    prof "$host" $1
+    same
+    proven
+    case $(head -n 1 "$d/prof.out") in '') [ -s "$d/prof.out" ] || bad "the program says nothing" ;; esac
+    if grep -q 'does not hold' "$d/bare.out"; then
+        bad "it does not hold without the library either: $(grep -m 1 'does not hold' "$d/bare.out")"
+    fi
+}
+
+program() { # FILE
+    source=$1
+    title=$(basename "$1" | sed 's/\.cc*$//')
+    begin "$title"
+    for program in $(asks needs); do
+        need "$program" || { end; return; }
+    done
+    for l in $(asks libs); do
+        shared "$l"
+    done
+    # shellcheck disable=SC2046
+    host "$title" -I"$here" $(asks flags)
+    list=$(asks runs)
+    old_ifs=$IFS
+    IFS='|'
+    # shellcheck disable=SC2086
+    set -- $list
+    IFS=$old_ifs
+    [ $# -gt 0 ] || set -- ''
+    for arguments; do
+        [ "$name" = "$title" ] || begin "$title $arguments"
+        [ -z "$arguments" ] || name="$title $arguments"
+        one_run "$arguments"
+        end
+    done
+}
+
+for wanted; do
+    for f in "$here"/*.c "$here"/*.cc; do
+        case $wanted in all | "$(basename "$f" | sed 's/\.cc*$//')") program "$f" ;; esac
+    done
+    for f in "$here"/more_*.sh; do
+        case $wanted in
+        all | "$(basename "$f" .sh)")
+            [ -f "$f" ] && . "$f"
+            ;;
+        esac
+    done
+done
+finish
