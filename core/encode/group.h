@@ -38,6 +38,7 @@ struct otp_group_sample {
 struct otp_group {
     struct otp_group *next;
     struct otp_heap *heap;
+    size_t envelope; /* number in the store */
     size_t type_count;
     struct otp_group_type types[OTP_VISIT_MAX_TYPES];
     struct otp_group_type period_type;

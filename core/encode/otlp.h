@@ -20,6 +20,7 @@
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
+#include "core/encode/envelope.h"
 #include "core/encode/visitor.h"
 
 /* What entry 0 of the link table looks like. */
@@ -47,6 +48,9 @@ struct otp_otlp_options {
      * and mappings. */
     bool keep_empty;
     bool keep_mappings;
+    /* Write attributes of resource and scope as references to the string table, as the format
+     * allows and not all receivers of today resolve. */
+    bool refer;
     size_t max_string_bytes; /* longer texts are cut between characters; 0: 65536 */
     /* Source of profile ids, for tests; NULL: random ones. */
     void (*make_id)(void *arg, uint8_t out_id[16]);
@@ -66,6 +70,14 @@ enum otp_status otp_otlp_builder_create(struct otp_heap *heap,
 void otp_otlp_builder_destroy(struct otp_otlp_builder *b);
 /* The visitor that feeds b; lives as long as b, any number of visits. */
 struct otp_visitor *otp_otlp_builder_visitor(struct otp_otlp_builder *b);
+/*
+ * Begins another resource or scope: profiles told from now on are of that one. Those of equal
+ * resources are put together when they are told one after the other. OTP_INVALID: inside a profile;
+ * OTP_NO_MEMORY. Errors are sticky.
+ */
+enum otp_status
+otp_otlp_builder_envelope(struct otp_otlp_builder *b,
+                          const struct otp_envelope_options *options) OTP_MUST_CHECK;
 /*
  * Appends the ProfilesData of all visits so far to out. Changes nothing in b, so it may be called
  * again, with the same bytes, or after more visits.

@@ -105,9 +105,17 @@ static enum otp_status order_group(struct otp_plan *p, const struct otp_group *g
     return OTP_OK;
 }
 
+static const struct otp_group *first_of(const struct otp_plan *p)
+{
+    return p->options.first != NULL ? p->options.first : p->store->groups;
+}
+
 static enum otp_status plan_profiles(struct otp_plan *p)
 {
-    size_t groups = p->store->group_count;
+    for (const struct otp_group *g = first_of(p); g != p->options.end; g = g->next) {
+        p->group_count++;
+    }
+    size_t groups = p->group_count;
     size_t most = groups * OTP_VISIT_MAX_TYPES * 2;
     p->orders = otp_heap_calloc(p->heap, groups * 2, sizeof(p->orders[0]));
     p->profiles = otp_heap_calloc(p->heap, most, sizeof(p->profiles[0]));
@@ -115,7 +123,7 @@ static enum otp_status plan_profiles(struct otp_plan *p)
         return OTP_NO_MEMORY;
     }
     size_t i = 0;
-    for (const struct otp_group *g = p->store->groups; g != NULL; g = g->next, i++) {
+    for (const struct otp_group *g = first_of(p); g != p->options.end; g = g->next, i++) {
         OTP_TRY(order_group(p, g, &p->orders[2 * i]));
         plan_group(p, g, &p->orders[2 * i]);
     }
@@ -137,12 +145,17 @@ static void widen(struct range *r, uint64_t from, uint64_t length)
     r->to = to > r->to ? to : r->to;
 }
 
-/* The union of all ranges told and of all times; a range without a start lends only its length. */
-static void plan_range(struct otp_plan *p)
+#define ANY_ENVELOPE SIZE_MAX
+
+static struct otp_plan_range range_of(const struct otp_store *store, size_t envelope)
 {
     struct range r = {.from = UINT64_MAX, .to = 0};
+    struct otp_plan_range out = {.time_ns = 0};
     uint64_t length = 0;
-    for (const struct otp_group *g = p->store->groups; g != NULL; g = g->next) {
+    for (const struct otp_group *g = store->groups; g != NULL; g = g->next) {
+        if (envelope != ANY_ENVELOPE && g->envelope != envelope) {
+            continue;
+        }
         if (g->time_ns != 0) {
             widen(&r, g->time_ns, g->duration_ns);
         } else if (g->duration_ns > length) {
@@ -152,9 +165,22 @@ static void plan_range(struct otp_plan *p)
             widen(&r, g->first_time, g->last_time - g->first_time + 1);
         }
     }
-    p->time_ns = r.from == UINT64_MAX ? 0 : r.from;
-    p->duration_ns = r.from == UINT64_MAX ? 0 : r.to - r.from;
-    p->duration_ns = length > p->duration_ns ? length : p->duration_ns;
+    if (r.from != UINT64_MAX) {
+        out.time_ns = r.from;
+        out.duration_ns = r.to - r.from;
+    }
+    out.duration_ns = length > out.duration_ns ? length : out.duration_ns;
+    return out;
+}
+
+struct otp_plan_range otp_plan_range_of(const struct otp_store *store, size_t envelope)
+{
+    return range_of(store, envelope);
+}
+
+struct otp_plan_range otp_plan_range_of_all(const struct otp_store *store)
+{
+    return range_of(store, ANY_ENVELOPE);
 }
 
 static void mark_sample(struct otp_plan *p, const struct otp_group_sample *who)
@@ -237,6 +263,9 @@ static void mark_all(struct otp_plan *p)
             mark_tail(p, OTP_PLAN_ATTRS, otp_pool_tail(&d->lists, id));
         }
     }
+    for (uint32_t id = 1; id < d->attrs.count && p->options.keep_attrs; id++) {
+        p->number[OTP_PLAN_ATTRS][id] = 1;
+    }
 }
 
 /* Turns the marks of a table into numbers. */
@@ -293,6 +322,28 @@ static void number_strings(struct otp_plan *p)
     use_strings(p, OTP_PLAN_ATTRS, offsetof(struct otp_dict_attr, unit));
 }
 
+/* Keys of all, then values of all. */
+static void use_envelope_attrs(struct otp_plan *p, const uint32_t *attrs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct otp_dict_attr *a = otp_pool_head(&p->store->dict.attrs, attrs[i]);
+        use_string(p, a->key);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct otp_dict_attr *a = otp_pool_head(&p->store->dict.attrs, attrs[i]);
+        use_string(p, a->text);
+    }
+}
+
+static void use_envelopes(struct otp_plan *p)
+{
+    for (size_t i = 0; i < p->store->envelope_count && p->options.refer; i++) {
+        const struct otp_envelope *e = &p->store->envelopes[i];
+        use_envelope_attrs(p, e->resource_attrs, e->resource_attr_count);
+        use_envelope_attrs(p, e->scope_attrs, e->scope_attr_count);
+    }
+}
+
 static enum otp_status plan_numbers(struct otp_plan *p)
 {
     for (size_t t = 0; t < OTP_PLAN_TABLES; t++) {
@@ -311,6 +362,7 @@ static enum otp_status plan_numbers(struct otp_plan *p)
         number_table(p, t);
     }
     number_strings(p);
+    use_envelopes(p);
     return OTP_OK;
 }
 
@@ -322,13 +374,12 @@ enum otp_status otp_plan_init(struct otp_plan *p, const struct otp_store *store,
     p->heap = store->dict.heap;
     p->options = *options;
     OTP_TRY(plan_profiles(p));
-    plan_range(p);
     return plan_numbers(p);
 }
 
 void otp_plan_fini(struct otp_plan *p)
 {
-    for (size_t i = 0; p->orders != NULL && i < p->store->group_count * 2; i++) {
+    for (size_t i = 0; p->orders != NULL && i < p->group_count * 2; i++) {
         otp_heap_free(p->heap, p->orders[i]);
     }
     for (size_t t = 0; t < OTP_PLAN_TABLES; t++) {

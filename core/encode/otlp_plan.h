@@ -42,6 +42,10 @@ struct otp_plan_options {
     bool fold_counts;   /* leave the sample count out where the period type says it as well */
     bool keep_empty;    /* a type that was told is written, even without a sample */
     bool keep_mappings; /* a mapping that was told is written, even when no sample is in it */
+    bool keep_attrs;    /* so are attributes */
+    bool refer;         /* resource and scope attributes need numbers for their strings */
+    const struct otp_group *first; /* only the groups from here, before end; NULL: all */
+    const struct otp_group *end;
 };
 
 struct otp_plan {
@@ -50,9 +54,8 @@ struct otp_plan {
     struct otp_plan_options options;
     struct otp_plan_profile *profiles;
     size_t profile_count;
-    uint32_t **orders; /* two for each group, NULL: no observations */
-    uint64_t time_ns;  /* of all profiles */
-    uint64_t duration_ns;
+    size_t group_count;
+    uint32_t **orders;                 /* two for each group, NULL: no observations */
     size_t longest_sample;             /* observations */
     uint32_t *number[OTP_PLAN_TABLES]; /* by entry of the pool; 0: not written */
     uint32_t count[OTP_PLAN_TABLES];   /* entries written, with entry 0 */
@@ -65,6 +68,17 @@ struct otp_plan {
  */
 enum otp_status otp_plan_init(struct otp_plan *p, const struct otp_store *store,
                               const struct otp_plan_options *options);
+/*
+ * The union of the ranges that the profiles of an envelope were told with, and of their times. A
+ * range without a start lends only its length. Context: worker.
+ */
+struct otp_plan_range {
+    uint64_t time_ns;
+    uint64_t duration_ns;
+};
+struct otp_plan_range otp_plan_range_of(const struct otp_store *store, size_t envelope);
+/* Of all profiles. */
+struct otp_plan_range otp_plan_range_of_all(const struct otp_store *store);
 /* Frees everything. */
 void otp_plan_fini(struct otp_plan *p);
 

@@ -17,16 +17,11 @@ enum {
     DATA_DICTIONARY = 2,
     RESOURCE_PROFILES_RESOURCE = 1,
     RESOURCE_PROFILES_SCOPE_PROFILES = 2,
-    RESOURCE_ATTRIBUTES = 1,
     SCOPE_PROFILES_SCOPE = 1,
     SCOPE_PROFILES_PROFILES = 2,
     SCHEMA_URL = 3, /* of ResourceProfiles and ScopeProfiles */
-    SCOPE_NAME = 1,
-    SCOPE_VERSION = 2,
-    SCOPE_ATTRIBUTES = 3,
-    KEY_VALUE_KEY = 1,
     ATTR_KEY = 1,   /* of KeyValueAndUnit */
-    ATTR_VALUE = 2, /* of KeyValue too */
+    ATTR_VALUE = 2,
     ATTR_UNIT = 3,
     PROFILE_SAMPLE_TYPE = 1,
     PROFILE_SAMPLES = 2,
@@ -44,6 +39,8 @@ struct writer {
     const struct otp_dict *dict;
     const struct otp_otlp_frame *frame;
     struct otp_buf *out;
+    struct otp_envelope_writer table;  /* for attributes of the dictionary */
+    struct otp_envelope_writer around; /* for those of resources and scopes */
     /* Working space, as large as the longest one of each. */
     int32_t *numbers;
     PB(Line) * lines;
@@ -75,47 +72,6 @@ static size_t put_list(const struct writer *w, uint32_t list)
 }
 
 /* ---- attributes ---- */
-
-static void write_value(const struct writer *w, const struct otp_dict_attr *head,
-                        struct otp_pool_tail tail)
-{
-    if (tail.len > 0) {
-        otp_pack_bytes(w->out, ATTR_VALUE, tail.data, tail.len);
-        return;
-    }
-    const struct otp_value_limits limits = {.heap = w->dict->heap,
-                                            .max_string = w->dict->max_string};
-    struct otp_attr scalar = {.kind = (enum otp_attr_kind)head->kind,
-                              .string = otp_dict_text(w->dict, head->text),
-                              .number = (int64_t)head->bits};
-    memcpy(&scalar.real, &head->bits, sizeof(scalar.real));
-    size_t mark = otp_pack_open(w->out, ATTR_VALUE);
-    (void)otp_value_encode(&limits, &scalar, w->out); /* fails only as the buffer does */
-    otp_pack_close(w->out, mark);
-}
-
-/* Resource and scope carry their attributes in place, with plain keys: not all receivers of today
- * resolve references there. */
-static void write_plain_attrs(const struct writer *w, uint32_t field, const uint32_t *attrs,
-                              size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, attrs[i]);
-        struct otp_text key = otp_dict_text(w->dict, head->key);
-        size_t mark = otp_pack_open(w->out, field);
-        otp_pack_bytes(w->out, KEY_VALUE_KEY, key.data, key.len);
-        write_value(w, head, otp_pool_tail(&w->dict->attrs, attrs[i]));
-        otp_pack_close(w->out, mark);
-    }
-}
-
-static void write_text(const struct writer *w, uint32_t field, uint32_t string)
-{
-    if (string != 0) {
-        struct otp_text t = otp_dict_text(w->dict, string);
-        otp_pack_bytes(w->out, field, t.data, t.len);
-    }
-}
 
 /* ---- dictionary ---- */
 
@@ -185,7 +141,7 @@ static void write_attribute(const struct writer *w, uint32_t id)
     if (id != 0) {
         const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
         otp_pack_uint(w->out, ATTR_KEY, otp_plan_number(w->plan, OTP_PLAN_STRINGS, head->key));
-        write_value(w, head, otp_pool_tail(&w->dict->attrs, id));
+        otp_envelope_write_value(&w->table, ATTR_VALUE, id);
         if (head->unit != 0) {
             otp_pack_uint(w->out, ATTR_UNIT,
                           otp_plan_number(w->plan, OTP_PLAN_STRINGS, head->unit));
@@ -290,7 +246,8 @@ static bool is_zero_id(const uint8_t id[16])
 }
 
 /* All fields of the profile behind its samples. */
-static void write_profile_rest(const struct writer *w, const struct otp_plan_profile *p)
+static void write_profile_rest(const struct writer *w, const struct otp_plan_profile *p,
+                               const struct otp_plan_range *range)
 {
     const struct otp_group *g = p->group;
     PB(Profile) rest;
@@ -299,8 +256,8 @@ static void write_profile_rest(const struct writer *w, const struct otp_plan_pro
     opentelemetry__proto__profiles__v1development__profile__init(&rest);
     memcpy(id, g->types[p->type].id[p->timed], sizeof(id));
     fill_type(w, &g->period_type, &period_type);
-    rest.time_unix_nano = w->plan->time_ns;
-    rest.duration_nano = w->plan->duration_ns;
+    rest.time_unix_nano = range->time_ns;
+    rest.duration_nano = range->duration_ns;
     rest.period_type = &period_type;
     rest.period = g->period;
     rest.profile_id.data = id;
@@ -316,7 +273,8 @@ static void write_profile_rest(const struct writer *w, const struct otp_plan_pro
     otp_pack_fields(w->out, &rest.base);
 }
 
-static void write_profile(const struct writer *w, const struct otp_plan_profile *p)
+static void write_profile(const struct writer *w, const struct otp_plan_profile *p,
+                          const struct otp_plan_range *range)
 {
     PB(ValueType) sample_type = PB_INIT(VALUE_TYPE);
     size_t mark = otp_pack_open(w->out, SCOPE_PROFILES_PROFILES);
@@ -327,36 +285,54 @@ static void write_profile(const struct writer *w, const struct otp_plan_profile 
             write_sample(w, p, slot);
         }
     }
-    write_profile_rest(w, p);
+    write_profile_rest(w, p, range);
     otp_pack_close(w->out, mark);
 }
 
-static void write_scope_profiles(const struct writer *w)
+/* The profiles from `first` that are of one envelope; returns where the next ones begin. */
+static size_t write_scope_profiles(const struct writer *w, size_t first)
 {
-    const struct otp_otlp_frame *f = w->frame;
+    const struct otp_plan *plan = w->plan;
+    size_t envelope = plan->profiles[first].group->envelope;
+    const struct otp_envelope *e = &plan->store->envelopes[envelope];
+    struct otp_plan_range range = otp_plan_range_of(plan->store, envelope);
     size_t mark = otp_pack_open(w->out, RESOURCE_PROFILES_SCOPE_PROFILES);
     size_t scope = otp_pack_open(w->out, SCOPE_PROFILES_SCOPE);
-    write_text(w, SCOPE_NAME, f->scope_name);
-    write_text(w, SCOPE_VERSION, f->scope_version);
-    write_plain_attrs(w, SCOPE_ATTRIBUTES, f->scope_attrs, f->scope_attr_count);
+    size_t i = first;
+    otp_envelope_write_scope(&w->around, e);
     otp_pack_close(w->out, scope);
-    for (size_t i = 0; i < w->plan->profile_count; i++) {
-        write_profile(w, &w->plan->profiles[i]);
+    for (; i < plan->profile_count && plan->profiles[i].group->envelope == envelope; i++) {
+        write_profile(w, &plan->profiles[i], &range);
     }
-    write_text(w, SCHEMA_URL, f->scope_schema_url);
+    otp_envelope_write_text(&w->around, SCHEMA_URL, e->scope_schema_url);
     otp_pack_close(w->out, mark);
+    return i;
 }
 
-static void write_resource_profiles(const struct writer *w)
+/* The scopes from `first` that are of one resource, written as one; returns where the next begin.
+ */
+static size_t write_resource_profiles(const struct writer *w, size_t first)
 {
-    const struct otp_otlp_frame *f = w->frame;
+    const struct otp_plan *plan = w->plan;
+    const struct otp_envelope *all = plan->store->envelopes;
+    const struct otp_envelope *e = &all[plan->profiles[first].group->envelope];
     size_t mark = otp_pack_open(w->out, DATA_RESOURCE_PROFILES);
     size_t resource = otp_pack_open(w->out, RESOURCE_PROFILES_RESOURCE);
-    write_plain_attrs(w, RESOURCE_ATTRIBUTES, f->resource_attrs, f->resource_attr_count);
+    size_t i = first;
+    otp_envelope_write_resource(&w->around, e);
     otp_pack_close(w->out, resource);
-    write_scope_profiles(w);
-    write_text(w, SCHEMA_URL, f->resource_schema_url);
+    do {
+        i = write_scope_profiles(w, i);
+    } while (i < plan->profile_count &&
+             otp_envelope_same_resource(e, &all[plan->profiles[i].group->envelope]));
+    otp_envelope_write_text(&w->around, SCHEMA_URL, e->resource_schema_url);
     otp_pack_close(w->out, mark);
+    return i;
+}
+
+static uint32_t number_of_string(const void *plan, uint32_t string)
+{
+    return otp_plan_number(plan, OTP_PLAN_STRINGS, string);
 }
 
 /* ---- working space ---- */
@@ -397,9 +373,15 @@ enum otp_status otp_otlp_write(const struct otp_plan *plan, const struct otp_otl
                                struct otp_buf *out)
 {
     struct writer w = {.plan = plan, .dict = &plan->store->dict, .frame = frame, .out = out};
+    w.table = (struct otp_envelope_writer){.dict = w.dict, .out = out};
+    w.around = w.table;
+    w.around.number = plan->options.refer ? number_of_string : NULL;
+    w.around.number_arg = plan;
     bool ok = make_space(&w);
     if (ok) {
-        write_resource_profiles(&w);
+        for (size_t i = 0; i < plan->profile_count;) {
+            i = write_resource_profiles(&w, i);
+        }
         write_dictionary(&w);
     }
     free_space(&w);

@@ -14,16 +14,7 @@
 #include "core/base/status.h"
 #include "core/encode/otlp_plan.h"
 
-/* What is said around the profiles. Numbers are entries of the store's pools. */
 struct otp_otlp_frame {
-    const uint32_t *resource_attrs; /* attrs, each key once */
-    size_t resource_attr_count;
-    const uint32_t *scope_attrs;
-    size_t scope_attr_count;
-    uint32_t resource_schema_url; /* strings, as the following */
-    uint32_t scope_name;
-    uint32_t scope_version;
-    uint32_t scope_schema_url;
     bool zero_link; /* link table entry 0 as 16 and 8 zero bytes */
     bool keep_ones;
 };

@@ -495,8 +495,9 @@ static void fill_rest(struct writer *w, PB(Profile) * p, PB(ValueType) * period_
         fill_period(w, g, p, period_type);
         add_comments(w, g->attrs);
     }
-    p->time_nanos = (int64_t)base->time_ns;
-    p->duration_nanos = (int64_t)base->duration_ns;
+    struct otp_plan_range range = otp_plan_range_of_all(base->store);
+    p->time_nanos = (int64_t)range.time_ns;
+    p->duration_nanos = (int64_t)range.duration_ns;
     p->n_comment = w->comment_count;
     p->comment = w->comments;
     fill_default_type(w, p);

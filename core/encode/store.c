@@ -35,6 +35,7 @@ static enum otp_status begin_profile(struct otp_visitor *v, const struct otp_vis
         s->make_id(s->make_id_arg, s->open->types[i].id[0]);
         s->make_id(s->make_id_arg, s->open->types[i].id[1]);
     }
+    s->open->envelope = s->envelope_count == 0 ? 0 : s->envelope_count - 1;
     *s->tail = s->open;
     s->tail = &s->open->next;
     s->group_count++;
@@ -126,6 +127,26 @@ enum otp_status otp_store_init(struct otp_store *s, struct otp_heap *heap,
     return otp_dict_init(&s->dict, heap, max_string == 0 ? OTP_STORE_MAX_STRING : max_string);
 }
 
+enum otp_status otp_store_envelope(struct otp_store *s, const struct otp_envelope_options *o)
+{
+    if (s->status == OTP_OK && s->open != NULL) {
+        s->status = OTP_INVALID;
+    }
+    if (s->status != OTP_OK) {
+        return s->status;
+    }
+    size_t bytes = (s->envelope_count + 1) * sizeof(s->envelopes[0]);
+    struct otp_envelope *to = otp_heap_realloc(s->dict.heap, s->envelopes, bytes);
+    if (to == NULL) {
+        s->status = OTP_NO_MEMORY;
+        return s->status;
+    }
+    s->envelopes = to;
+    s->status = otp_envelope_init(&to[s->envelope_count], &s->dict, o);
+    s->envelope_count++;
+    return s->status;
+}
+
 void otp_store_clear(struct otp_store *s)
 {
     struct otp_group *g = s->groups;
@@ -143,6 +164,10 @@ void otp_store_clear(struct otp_store *s)
 void otp_store_fini(struct otp_store *s)
 {
     otp_store_clear(s);
+    for (size_t i = 0; i < s->envelope_count; i++) {
+        otp_envelope_fini(&s->envelopes[i], &s->dict);
+    }
+    otp_heap_free(s->dict.heap, s->envelopes);
     otp_dict_fini(&s->dict);
 }
 

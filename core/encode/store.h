@@ -14,6 +14,7 @@
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/encode/dict.h"
+#include "core/encode/envelope.h"
 #include "core/encode/group.h"
 #include "core/encode/visitor.h"
 
@@ -27,6 +28,8 @@ struct otp_store {
     struct otp_group **tail;
     struct otp_group *open; /* between begin_profile and end_profile */
     size_t group_count;
+    struct otp_envelope *envelopes; /* groups name theirs by number */
+    size_t envelope_count;
     void (*make_id)(void *arg, uint8_t out_id[16]);
     void *make_id_arg;
 };
@@ -43,7 +46,10 @@ enum otp_status otp_store_init(struct otp_store *s, struct otp_heap *heap,
                                const struct otp_store_options *options);
 /* Frees everything. */
 void otp_store_fini(struct otp_store *s);
-/* Forgets profiles and samples; names stay. */
+/* Begins another envelope for the profiles that are told from now on. OTP_INVALID: inside a
+ * profile. Errors are sticky. */
+enum otp_status otp_store_envelope(struct otp_store *s, const struct otp_envelope_options *o);
+/* Forgets profiles and samples; names and envelopes stay. */
 void otp_store_clear(struct otp_store *s);
 
 /* How a buffer was before a message was appended to it. */
