@@ -21,6 +21,7 @@ OTP_EXPORT void *aligned_alloc(size_t alignment, size_t size);
 OTP_EXPORT int posix_memalign(void **out, size_t alignment, size_t size);
 OTP_EXPORT void *valloc(size_t size);
 OTP_EXPORT void *pvalloc(size_t size);
+OTP_EXPORT size_t malloc_usable_size(void *p);
 
 void *malloc(size_t size)
 {
@@ -83,4 +84,10 @@ void *valloc(size_t size)
 void *pvalloc(size_t size)
 {
     return otp_enter_pvalloc(size);
+}
+
+size_t malloc_usable_size(void *p)
+{
+    size_t usable = otp_real.malloc_usable_size(p);
+    return OTP_LIKELY(otp_free_skip(p)) ? usable : otp_alloc_usable(p, usable);
 }

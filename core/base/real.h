@@ -33,6 +33,7 @@ struct otp_real {
     void *(*reallocarray)(void *p, size_t count, size_t size);
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
+    size_t (*malloc_usable_size)(void *p);
     /* A memalign whose blocks this free accepts, or NULL; see otp_real_init. */
     void *(*tag_memalign)(size_t alignment, size_t size);
     int (*pthread_create)(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),

@@ -49,6 +49,12 @@ static int first_posix_memalign(void **out, size_t alignment, size_t size)
     return otp_real.posix_memalign(out, alignment, size);
 }
 
+static size_t first_malloc_usable_size(void *p)
+{
+    otp_real_init();
+    return otp_real.malloc_usable_size(p);
+}
+
 struct otp_real otp_real OTP_ALIGNED(64) = {
     .malloc = first_malloc,
     .free = first_free,
@@ -56,6 +62,7 @@ struct otp_real otp_real OTP_ALIGNED(64) = {
     .realloc = first_realloc,
     .memalign = first_memalign,
     .posix_memalign = first_posix_memalign,
+    .malloc_usable_size = first_malloc_usable_size,
 };
 
 /* Name, member and whether the first found wins over what the member holds now. */
@@ -78,6 +85,7 @@ static const struct wanted wanted[] = {
     WANT("reallocarray", reallocarray),
     WANT("valloc", valloc),
     WANT("pvalloc", pvalloc),
+    WANT("malloc_usable_size", malloc_usable_size),
     WANT("pthread_create", pthread_create),
     WANT("pthread_exit", pthread_exit),
     WANT("pthread_setname_np", pthread_setname_np),

@@ -49,6 +49,14 @@ OTP_INLINE bool otp_free_skip(const void *p)
     return ((uintptr_t)p & otp_free_mask) != 0;
 }
 
+/*
+ * What the host is told of the size of p, of which usable bytes can be used. Context: hot.
+ *
+ * A sampled block is larger than any other of its size, so that its address can tell; a program
+ * that trims blocks by what they have to spare (redis does) would trim just those, and lose them.
+ */
+size_t otp_alloc_usable(const void *p, size_t usable);
+
 /* Books the end of p if it is a sampled block. Context: hot, before p is given back. */
 void otp_alloc_forget(void *p);
 

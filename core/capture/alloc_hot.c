@@ -237,6 +237,18 @@ static void *move_to_tagged(void *p, size_t size)
     return q;
 }
 
+size_t otp_alloc_usable(const void *p, size_t usable)
+{
+    struct otp_live item;
+    if (!is_tagging || usable >= OWN_MAPPING_MIN || !otp_live_find((uintptr_t)p, &item)) {
+        return usable;
+    }
+    /* The size asked for, from the scaled values; what rounding took from them is less than 1. */
+    double one = (double)(1U << OTP_OBJECTS_SHIFT);
+    size_t size = (size_t)((double)item.bytes * one / (double)item.objects) + 1;
+    return size < usable ? size : usable;
+}
+
 void otp_alloc_forget(void *p)
 {
     struct otp_live item;

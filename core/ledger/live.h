@@ -34,6 +34,8 @@ struct otp_live {
 /* Remembers addr; an entry left behind under the same address is booked as freed. False: no room.
  */
 bool otp_live_insert(uintptr_t addr, const struct otp_live *item);
+/* What is remembered of addr, whose block the caller holds; false when it is not there. */
+bool otp_live_find(uintptr_t addr, struct otp_live *out_item);
 /* Forgets addr; false when it was not there. */
 bool otp_live_remove(uintptr_t addr, struct otp_live *out_item);
 /* Number of addresses (a sum over levels, exact when nothing changes). Context: any. */

@@ -118,7 +118,8 @@ bool otp_live_insert(uintptr_t addr, const struct otp_live *item)
     }
 }
 
-bool otp_live_remove(uintptr_t addr, struct otp_live *out_item)
+/* The place of an address, and what stands there; NULL when it is nowhere. */
+OTP_INLINE uintptr_t *find(uintptr_t addr, struct otp_live *out_item)
 {
     uint32_t count = otp_load_acquire(&level_count); /* pairs: LIVE-LEVEL */
     for (uint32_t n = count; n-- > 0;) {
@@ -126,11 +127,25 @@ bool otp_live_remove(uintptr_t addr, struct otp_live *out_item)
         int i = find_key(b, addr);
         if (i >= 0) {
             *out_item = b->items[i];
-            otp_store_release(&b->keys[i], KEY_EMPTY); /* pairs: LIVE-KEY */
-            return true;
+            return &b->keys[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+bool otp_live_find(uintptr_t addr, struct otp_live *out_item)
+{
+    return find(addr, out_item) != NULL;
+}
+
+bool otp_live_remove(uintptr_t addr, struct otp_live *out_item)
+{
+    uintptr_t *key = find(addr, out_item);
+    if (key == NULL) {
+        return false;
+    }
+    otp_store_release(key, KEY_EMPTY); /* pairs: LIVE-KEY */
+    return true;
 }
 
 uint64_t otp_live_count(void)
