@@ -9,6 +9,7 @@
 #include "core/base/sys.h"
 #include "core/base/version.h"
 #include "core/encode/compress.h"
+#include "core/encode/json.h"
 #include "core/engine/state.h"
 #include "core/export/sink.h"
 #include "core/export/sink_otlp.h"
@@ -17,6 +18,7 @@
 #define MESSAGE_MAX ((size_t)64 << 20)
 #define KEPT_MAX_BYTES ((size_t)8 << 20)
 #define SOCKET_QUEUE_BYTES ((size_t)8 << 20)
+#define SLICE_NS UINT64_C(20000000) /* of one output, at the end of the process */
 #define RETRY_NS UINT64_C(1000000000)
 #define NEVER UINT64_MAX
 #define HOST_MAX 65
@@ -297,51 +299,92 @@ unsigned otp_outputs_formats(void)
     return formats == 0 ? 1U << OTP_FORMAT_OTLP : formats;
 }
 
+/* The message in the output's encoding; false: no memory. */
+static bool as_text(enum otp_format wanted, struct otp_message *m, struct otp_buf *out)
+{
+    if (wanted != OTP_FORMAT_JSONL) {
+        return true;
+    }
+    enum otp_status status = otp_json_profiles(otp_text_make(m->data, m->len), out);
+    m->data = out->data;
+    m->len = out->len;
+    return status == OTP_OK;
+}
+
 static void put(struct output *o, const struct otp_message *message, uint64_t deadline_ns)
 {
     struct otp_message m = *message;
+    struct otp_buf text;
     struct otp_buf out;
+    otp_buf_init(&text, memory, MESSAGE_MAX);
     otp_buf_init(&out, memory, MESSAGE_MAX);
-    if (!compressed(o->sink.base.compression, &m, &out)) {
+    if (!as_text(o->sink.base.format, &m, &text) ||
+        !compressed(o->sink.base.compression, &m, &out)) {
         otp_count(OTP_COUNT_EXPORT, 1);
     } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
         log_failure(o);
         keep(o, &m);
     }
     otp_buf_fini(&out);
+    otp_buf_fini(&text);
 }
 
-void otp_outputs_put(enum otp_format format, const struct otp_message *message,
-                     uint64_t deadline_ns)
+void otp_outputs_put(enum otp_format format, const struct otp_message *message)
 {
     for (size_t i = 0; i < output_count; i++) {
         if (source_of(&outputs[i]) == format) {
-            put(&outputs[i], message, deadline_ns);
+            put(&outputs[i], message, 0);
         }
     }
 }
 
+/* One output's turn; returns when it wants the next one. */
+static uint64_t pump_one(struct output *o, uint64_t deadline_ns, bool is_last)
+{
+    struct otp_sink *s = &o->sink.base;
+    uint64_t wake = NEVER;
+    if (o->oldest != NULL && !offer_kept(o, deadline_ns)) {
+        wake = otp_sys_monotonic_ns() + RETRY_NS;
+    }
+    if (otp_sink_pump(s, deadline_ns, is_last) != OTP_OK && s->failed_step != NULL) {
+        log_failure(o);
+    } else if (s->failed_step == NULL && o->oldest == NULL) {
+        o->is_failing = false;
+    }
+    log_note(o);
+    if (s->dropped_messages > o->dropped_seen) {
+        otp_count(OTP_COUNT_EXPORT, s->dropped_messages - o->dropped_seen);
+        o->dropped_seen = s->dropped_messages;
+    }
+    return s->wake_ns < wake ? s->wake_ns : wake;
+}
+
+static bool has_queued(void)
+{
+    for (size_t i = 0; i < output_count; i++) {
+        if (outputs[i].oldest != NULL || outputs[i].sink.base.queued_messages > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * While the process runs nothing is waited for: the rings must be emptied in time. At its end the
+ * outputs get the time in slices, so that one that hangs does not take it from the others.
+ */
 uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last)
 {
-    uint64_t wake = NEVER;
-    for (size_t i = 0; i < output_count; i++) {
-        struct output *o = &outputs[i];
-        struct otp_sink *s = &o->sink.base;
-        if (o->oldest != NULL && !offer_kept(o, deadline_ns)) {
-            uint64_t retry = otp_sys_monotonic_ns() + RETRY_NS;
-            wake = retry < wake ? retry : wake;
+    uint64_t wake;
+    uint64_t now;
+    do {
+        now = otp_sys_monotonic_ns();
+        uint64_t slice = now + SLICE_NS < deadline_ns ? now + SLICE_NS : deadline_ns;
+        wake = NEVER;
+        for (size_t i = 0; i < output_count; i++) {
+            uint64_t next = pump_one(&outputs[i], is_last ? slice : 0, is_last);
+            wake = next < wake ? next : wake;
         }
-        if (otp_sink_pump(s, deadline_ns, is_last) != OTP_OK && s->failed_step != NULL) {
-            log_failure(o);
-        } else if (s->failed_step == NULL && o->oldest == NULL) {
-            o->is_failing = false;
-        }
-        log_note(o);
-        if (s->dropped_messages > o->dropped_seen) {
-            otp_count(OTP_COUNT_EXPORT, s->dropped_messages - o->dropped_seen);
-            o->dropped_seen = s->dropped_messages;
-        }
-        wake = s->wake_ns < wake ? s->wake_ns : wake;
-    }
+    } while (is_last && now < deadline_ns && has_queued());
     return wake;
 }

@@ -18,10 +18,12 @@
 void otp_outputs_open(struct otp_heap *heap);
 /* The formats that the outputs take, as 1U << enum otp_format. JSON is made of OTLP. */
 unsigned otp_outputs_formats(void);
-/* Offers one message (uncompressed) to every output of its format until deadline_ns (monotonic). */
-void otp_outputs_put(enum otp_format format, const struct otp_message *message,
-                     uint64_t deadline_ns);
-/* Goes on with what waits; is_last: the process ends. Returns when to come again (monotonic ns). */
+/* Offers one message (uncompressed) to every output of its format, without waiting for a peer. */
+void otp_outputs_put(enum otp_format format, const struct otp_message *message);
+/*
+ * Goes on with what waits: without waiting for it, or, when is_last says that the process ends,
+ * until deadline_ns (monotonic). Returns when to come again (monotonic ns).
+ */
 uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last);
 
 #endif

@@ -14,6 +14,7 @@
 #include "core/capture/names.h"
 #include "core/capture/perf.h"
 #include "core/capture/scan.h"
+#include "core/capture/signals.h"
 #include "core/capture/snapshot.h"
 #include "core/capture/thread.h"
 #include "core/engine/builders.h"
@@ -163,14 +164,14 @@ static enum otp_status flush_visit(struct otp_tell *tell)
 }
 
 /* Gives one format's message to its outputs; *has_written: there was one. */
-static enum otp_status flush_format(enum otp_format format, uint64_t deadline_ns, bool *has_written)
+static enum otp_status flush_format(enum otp_format format, bool *has_written)
 {
     struct otp_buf out;
     otp_buf_init(&out, &heap, MESSAGE_MAX);
     enum otp_status status = otp_builders_finish(format, &out);
     if (status == OTP_OK) {
         const struct otp_message m = {.data = out.data, .len = out.len, .flush = flush_number};
-        otp_outputs_put(format, &m, deadline_ns);
+        otp_outputs_put(format, &m);
         *has_written = true;
     }
     otp_buf_fini(&out);
@@ -178,7 +179,7 @@ static enum otp_status flush_format(enum otp_format format, uint64_t deadline_ns
 }
 
 /* True when a message was written. A format that failed does not keep the others from theirs. */
-static bool flush_all(struct otp_tell *tell, uint64_t deadline_ns)
+static bool flush_all(struct otp_tell *tell)
 {
     static const enum otp_format formats[] = {OTP_FORMAT_OTLP, OTP_FORMAT_PPROF};
     bool has_written = false;
@@ -188,7 +189,7 @@ static bool flush_all(struct otp_tell *tell, uint64_t deadline_ns)
         log_lost(failure);
     }
     for (size_t i = 0; i < OTP_ARRAY_LEN(formats) && !is_lost; i++) {
-        enum otp_status status = flush_format(formats[i], deadline_ns, &has_written);
+        enum otp_status status = flush_format(formats[i], &has_written);
         if (status != OTP_OK) {
             log_lost(status);
             failure = status;
@@ -216,7 +217,7 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         .time_ns = range_start_ns,
         .duration_ns = now - range_start_ns,
     };
-    if (flush_all(&tell, deadline_ns)) {
+    if (flush_all(&tell)) {
         flush_number++;
         range_start_ns = now;
     }
@@ -237,6 +238,7 @@ bool otp_pipeline_scan(void)
         otp_settings.is_perf_used = otp_perf_open_all();
         otp_settings.wants_perf = otp_settings.is_perf_used;
     }
+    otp_signals_check();
     otp_snapshot_refresh(&heap);
     return look_again;
 }
