@@ -12,6 +12,7 @@
 
 #include "core/decode/profiles.h"
 #include "core/decode/otlp.h"
+#include "core/decode/pprof.h"
 #include "core/decode/unpack.h"
 #include "core/decode/wire.h"
 
@@ -111,11 +112,16 @@ static enum otp_status verify(struct adding *a, struct otp_profiles *m)
     return OTP_MALFORMED;
 }
 
+static uint64_t budget_of(size_t size)
+{
+    uint64_t budget = (uint64_t)size * BUDGET_FACTOR + BUDGET_BASE;
+    return budget > BUDGET_MAX ? BUDGET_MAX : budget;
+}
+
 static enum otp_status decode(struct adding *a, const struct content *c)
 {
     struct otp_wire_fault fault = {.reason = NULL};
     struct otp_profiles *m = calloc(1, sizeof(*m));
-    uint64_t budget = (uint64_t)c->size * BUDGET_FACTOR + BUDGET_BASE;
 
     if (m == NULL || !append_message(a->set, m)) {
         free(m);
@@ -127,7 +133,7 @@ static enum otp_status decode(struct adding *a, const struct content *c)
     m->was_packed = a->was_packed;
     m->bytes = c->bytes;
     m->size = (uint32_t)c->size;
-    if (!otp_profiles_init(m, budget > BUDGET_MAX ? BUDGET_MAX : budget)) {
+    if (!otp_profiles_init(m, budget_of(c->size))) {
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
     enum otp_status status = otp_otlp_decode(m, a->in->with_notes, &fault);
@@ -136,6 +142,40 @@ static enum otp_status decode(struct adding *a, const struct content *c)
         return refuse(a, status, c->off + at, fault.reason);
     }
     return verify(a, m);
+}
+
+typedef enum otp_status (*translator)(const uint8_t *data, size_t len, uint64_t budget_bytes,
+                                      struct otp_emit *out, struct otp_wire_fault *out_fault);
+
+/* Reads another format: its content becomes an OTLP message in a blob of its own. */
+static enum otp_status translate(struct adding *a, const struct content *c, enum otp_source source,
+                                 translator run)
+{
+    struct otp_wire_fault fault = {.reason = NULL};
+    struct otp_emit out;
+
+    otp_emit_init(&out, OTP_INPUT_MAX);
+    enum otp_status status = run(c->bytes, c->size, budget_of(c->size), &out, &fault);
+    if (status != OTP_OK) {
+        otp_emit_fini(&out);
+        (void)refuse(a, status, c->off + (uint64_t)(fault.at - c->bytes), "");
+        (void)snprintf(a->fault->reason, sizeof(a->fault->reason), "%s: %s", a->file->format,
+                       fault.reason);
+        return status;
+    }
+    if (add_blob(a, out.data, out.len) == NULL) {
+        return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
+    }
+    struct content otlp = {.bytes = out.data, .size = out.len};
+    status = decode(a, &otlp);
+    if (status == OTP_OK) {
+        struct otp_profiles *m = a->set->messages[a->set->message_count - 1];
+        m->source = source;
+        m->original = c->bytes;
+        m->original_size = c->size;
+        m->off = c->off;
+    }
+    return status;
 }
 
 static uint32_t be32(const uint8_t *p)
@@ -277,8 +317,8 @@ static enum otp_status decode_content(struct adding *a, const struct content *c)
         a->file->format = "OTLP, framed";
         return decode_frames(a, c);
     case FORMAT_PPROF:
-        return refuse(a, OTP_UNSUPPORTED, c->off,
-                      "this is a pprof profile; only OTLP profiles can be read");
+        a->file->format = "pprof";
+        return translate(a, c, OTP_SOURCE_PPROF, otp_pprof_decode);
     case FORMAT_JSON:
         return refuse(a, OTP_UNSUPPORTED, c->off,
                       "this is JSON; only OTLP profiles in protobuf form can be read");

@@ -33,6 +33,14 @@ enum otp_wire_version {
     OTP_PROTO_1_8   /* Profile as well */
 };
 
+/* What a message was read from. */
+enum otp_source {
+    OTP_SOURCE_OTLP, /* the message itself */
+    OTP_SOURCE_PPROF,
+    OTP_SOURCE_OTEP239,
+    OTP_SOURCE_JSON
+};
+
 enum otp_value_kind {
     OTP_VALUE_NONE,
     OTP_VALUE_STRING,   /* piece */
@@ -216,6 +224,9 @@ struct otp_profiles {
     uint32_t number;             /* of the message in its file, from 0 */
     bool was_packed;             /* off counts in unpacked data */
     enum otp_wire_version version;
+    enum otp_source source;
+    const uint8_t *original; /* unless it is OTLP: what it was translated from, of the set */
+    size_t original_size;
     bool has_dictionary;
     uint8_t *bytes; /* borrowed from the set */
     uint32_t size;

@@ -15,7 +15,7 @@ static struct dec_bytes gzip_of(const void *data, size_t len)
 {
     struct dec_bytes out = {.data = NULL};
     z_stream z;
-    uint8_t room[4096];
+    uint8_t room[2048];
 
     memset(&z, 0, sizeof(z));
     ck_assert_int_eq(deflateInit2(&z, 9, Z_DEFLATED, 16 + MAX_WBITS, 9, Z_DEFAULT_STRATEGY), Z_OK);

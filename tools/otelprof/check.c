@@ -276,6 +276,12 @@ static int run_check(const struct otp_args *args)
         if (!otp_load_file(&set, args->operands[i], OTP_LOAD_CHECK)) {
             return OTP_EXIT_INPUT;
         }
+        if (set.message_count > 0 && set.messages[0]->source != OTP_SOURCE_OTLP) {
+            (void)fprintf(stderr, "otelprof check: %s: this is %s; the rules are those of OTLP\n",
+                          args->operands[i], set.blobs[0]->format);
+            otp_profile_set_fini(&set);
+            return OTP_EXIT_INPUT;
+        }
         for (size_t k = 0; k < set.message_count && ok; k++) {
             c.m = set.messages[k];
             c.violations = 0;

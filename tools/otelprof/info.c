@@ -174,7 +174,10 @@ static void print_head(const struct otp_profiles *m)
 
     if (m->number == 0) {
         otp_show_text(stdout, otp_text_of(b->name));
-        (void)printf(": %s, proto %s", b->format, version_text(m->version));
+        (void)printf(": %s", b->format);
+        if (m->source == OTP_SOURCE_OTLP) {
+            (void)printf(", proto %s", version_text(m->version));
+        }
         if (b->packing != NULL) {
             (void)printf(", %s, %zu bytes (unpacked %zu)\n", b->packing, b->file_size, b->size);
         } else {

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Writes protobuf for decoders of other formats: what they read becomes the bytes of an OTLP
+ * message, which the OTLP decoder then reads like any other. Errors are sticky; memory is libc's.
+ */
+#ifndef OTP_DECODE_EMIT_H
+#define OTP_DECODE_EMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct otp_emit {
+    uint8_t *data;
+    size_t len;
+    size_t capacity;
+    size_t max;
+    bool failed; /* no memory, or past max */
+};
+
+/* An empty message of at most max bytes. Context: any. */
+void otp_emit_init(struct otp_emit *e, size_t max);
+/* Frees the bytes. */
+void otp_emit_fini(struct otp_emit *e);
+/* Room for len more bytes behind e->len, or NULL. */
+uint8_t *otp_emit_reserve(struct otp_emit *e, size_t len);
+/* Bytes as they are; a number as varint. */
+void otp_emit_raw(struct otp_emit *e, const void *data, size_t len);
+void otp_emit_varint(struct otp_emit *e, uint64_t v);
+/* Fields; all are written even when they are zero or empty. */
+void otp_emit_uint(struct otp_emit *e, uint32_t field, uint64_t v);
+void otp_emit_fixed64(struct otp_emit *e, uint32_t field, uint64_t v);
+void otp_emit_bytes(struct otp_emit *e, uint32_t field, const void *data, size_t len);
+void otp_emit_text(struct otp_emit *e, uint32_t field, const char *text);
+/* A number field, unless it is zero. */
+void otp_emit_number(struct otp_emit *e, uint32_t field, uint64_t v);
+/* Starts a field whose content is what is written up to otp_emit_close(); nested ones close first.
+ */
+size_t otp_emit_open(struct otp_emit *e, uint32_t field);
+void otp_emit_close(struct otp_emit *e, size_t mark);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * profile.proto of the pprof tools, read as OTLP: each sample type becomes a profile, and what OTLP
+ * has no field for becomes the attributes that the semantic conventions name (docs/FORMATS.md).
+ */
+#ifndef OTP_DECODE_PPROF_H
+#define OTP_DECODE_PPROF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/status.h"
+#include "core/decode/emit.h"
+#include "core/decode/wire.h"
+
+/*
+ * Appends the ProfilesData that says what the (unpacked) profile in data says to out. Strict: every
+ * reference has to lead somewhere, every sample has a value for each type. Takes at most
+ * budget_bytes of memory beside out. On failure *out_fault says what and where. Context: any.
+ */
+OTP_MUST_CHECK enum otp_status otp_pprof_decode(const uint8_t *data, size_t len,
+                                                uint64_t budget_bytes, struct otp_emit *out,
+                                                struct otp_wire_fault *out_fault);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the parts of the pprof decoder share. For pprof*.c of this folder only. */
+#ifndef OTP_DECODE_PPROF_PARTS_H
+#define OTP_DECODE_PPROF_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/heap.h"
+#include "core/base/map.h"
+#include "core/decode/emit.h"
+#include "core/decode/model.h"
+#include "core/decode/vec.h"
+#include "core/decode/wire.h"
+
+/* Texts that the profile itself does not hold; they follow its own strings when they are used. */
+enum otp_pprof_word {
+    OTP_WORD_BUILD_ID,
+    OTP_WORD_HAS_FUNCTIONS,
+    OTP_WORD_HAS_FILENAMES,
+    OTP_WORD_HAS_LINE_NUMBERS,
+    OTP_WORD_HAS_INLINE_FRAMES,
+    OTP_WORD_IS_FOLDED,
+    OTP_WORD_COMMENT,
+    OTP_WORD_DOC_URL,
+    OTP_WORD_DROP_FRAMES,
+    OTP_WORD_KEEP_FRAMES,
+    OTP_WORDS
+};
+
+/* A message of one of the tables, and its id there. */
+struct otp_pprof_entry {
+    uint64_t id;
+    struct otp_field field; /* OTP_WIRE_LEN, its content */
+};
+
+/* A table by id: sorted unless its ids are 1, 2, 3 and so on. */
+struct otp_pprof_table {
+    struct otp_vec entries; /* struct otp_pprof_entry, in the order of the file */
+    uint32_t *by_id;        /* numbers of entries, sorted by id; NULL: ids count up from 1 */
+};
+
+/* One value of a label, or of an attribute made of a field. Compared as bytes: no padding. */
+struct otp_pprof_value {
+    uint32_t key; /* string */
+    uint32_t unit;
+    uint32_t text; /* string, when kind is OTP_VALUE_STRING */
+    uint32_t kind; /* enum otp_value_kind: STRING, INT, BOOL */
+    int64_t number;
+};
+
+struct otp_pprof_sample {
+    uint32_t stack;
+    uint32_t first_attr; /* in attrs */
+    uint32_t attr_count;
+};
+
+struct otp_pprof {
+    struct otp_wire_fault fault;
+    struct otp_budget budget;
+    struct otp_heap heap; /* of the maps */
+    const uint8_t *data;
+    size_t len;
+
+    struct otp_vec strings;       /* struct otp_field */
+    struct otp_vec types;         /* struct otp_field: sample types */
+    struct otp_vec sample_fields; /* struct otp_field */
+    struct otp_pprof_table mappings;
+    struct otp_pprof_table locations;
+    struct otp_pprof_table functions;
+    struct otp_vec comments; /* int64_t: strings */
+    struct otp_field period_type;
+    bool has_period_type;
+    int64_t drop_frames;
+    int64_t keep_frames;
+    int64_t time_nanos;
+    int64_t duration_nanos;
+    int64_t period;
+    int64_t default_type;
+    int64_t doc_url;
+
+    /* What samples and attributes refer to. */
+    struct otp_vec samples; /* struct otp_pprof_sample */
+    struct otp_vec values;  /* int64_t: types.count for each sample */
+    struct otp_vec attrs;   /* uint32_t: attribute numbers of all samples */
+    struct otp_vec frames;  /* uint32_t: location numbers of all stacks */
+    struct otp_vec stacks;  /* struct otp_slice of frames; stack 0 is the empty one */
+    struct otp_map stack_map;
+    struct otp_vec attr_parts; /* struct otp_pprof_value */
+    struct otp_vec
+        attr_table; /* struct otp_slice of attr_parts: several values of one key are a list */
+    struct otp_map attr_map;
+    uint32_t word[OTP_WORDS]; /* number of a string, 0: not used yet */
+    uint32_t word_count;
+    uint32_t word_order[OTP_WORDS];
+    /* Working space. */
+    struct otp_vec numbers; /* uint64_t */
+    struct otp_vec labels;  /* struct otp_pprof_value */
+};
+
+/* Keeps the first fault; always false. */
+bool otp_pprof_fail(struct otp_pprof *p, const uint8_t *at, const char *reason);
+/* Gives up because memory or a limit has run out; false. */
+bool otp_pprof_no_room(struct otp_pprof *p);
+/* The content of a field as a cursor. */
+struct otp_wire otp_pprof_inside(struct otp_pprof *p, const struct otp_field *f);
+/* Checks that a field is a number of a string and gives it. */
+bool otp_pprof_string(struct otp_pprof *p, const struct otp_field *f, uint32_t *out_string);
+/* The number (from 1) of the entry with that id, 0: there is none. */
+uint32_t otp_pprof_find(const struct otp_pprof_table *t, uint64_t id);
+/* The string number of a word. */
+uint32_t otp_pprof_word(struct otp_pprof *p, enum otp_pprof_word word);
+/* The attribute (from 1) of these values, which have one key; false: no room. */
+bool otp_pprof_attribute(struct otp_pprof *p, const struct otp_pprof_value *values, uint32_t count,
+                         uint32_t *out_attr);
+/* Reads all samples. */
+bool otp_pprof_read_samples(struct otp_pprof *p);
+/* Writes all of it as OTLP. */
+bool otp_pprof_emit(struct otp_pprof *p, struct otp_emit *out);
+
+/* Texts of the words. */
+extern const char *const otp_pprof_words[OTP_WORDS];
+
+#endif
