@@ -1,0 +1,185 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# run.sh: programs profiled into a real OpenTelemetry Collector, over every transport. What the Collector wrote
+# is equal, profile by profile, to what the library wrote to files in the same flushes.
+#   INTEROP_SECONDS   how long each program is profiled (30)
+. "$(dirname "$0")/../common.sh"
+seconds=${INTEROP_SECONDS:-30}
+limit=$((seconds + 60))
+
+command -v go > /dev/null && command -v openssl > /dev/null || {
+    begin "the Collector"
+    skip "go and openssl are needed"
+    end
+    finish
+}
+collector=$build/tests/interop/collector
+mkdir -p "$build/tests/interop"
+(cd "$here/collector" && go build -p 2 -trimpath -o "$collector.new" .) > "$work/go.log" 2>&1 &&
+    mv "$collector.new" "$collector" || {
+    tail -n 5 "$work/go.log"
+    begin "the Collector builds"
+    bad "it does not"
+    end
+    finish
+}
+
+# certificate NAME SUBJECT_ALT_NAMES
+certificate() {
+    openssl req -newkey rsa:2048 -nodes -keyout "$1.key" -out "$1.csr" -subj "/CN=$1" 2> /dev/null
+    echo "subjectAltName=$2" > "$1.ext"
+    openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile "$1.ext" \
+        -out "$1.pem" 2> /dev/null
+}
+cd "$work" || exit 1
+openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 2 -subj /CN=test-ca 2> /dev/null
+certificate server DNS:localhost,IP:127.0.0.1
+certificate client DNS:client
+
+# Ports that nobody has now.
+set -- $("$python" -c 'import socket
+s = [socket.socket() for _ in range(8)]
+for x in s: x.bind(("127.0.0.1", 0))
+print(*[x.getsockname()[1] for x in s])')
+http=$1 grpc=$2 https=$3 grpcs=$4 hop_http=$5 hop_grpc=$6 hop2_http=$7 hop2_grpc=$8
+
+# start NAME: the Collector with NAME.yaml
+start() {
+    "$collector" --config "file:$work/$1.yaml" --feature-gates=+service.profilesSupport > "$work/$1.log" 2>&1 &
+    pids="$pids $!"
+    eval "$1_pid=$!"
+    wait_for 30 grep -q 'Everything is ready' "$work/$1.log" || {
+        cat "$work/$1.log"
+        begin "Collector $1 starts"
+        bad "it does not"
+        end
+        finish
+    }
+}
+
+cat > direct.yaml << END
+receivers:
+  otlp:
+    protocols:
+      http: {endpoint: 127.0.0.1:$http}
+      grpc: {endpoint: 127.0.0.1:$grpc, max_recv_msg_size_mib: 32}
+  otlp/tls:
+    protocols:
+      http: {endpoint: 127.0.0.1:$https, tls: {cert_file: $work/server.pem, key_file: $work/server.key}}
+      grpc:
+        endpoint: 127.0.0.1:$grpcs
+        tls: {cert_file: $work/server.pem, key_file: $work/server.key, client_ca_file: $work/ca.pem}
+exporters:
+  debug: {verbosity: basic}
+  file: {path: $work/direct.bin, format: proto}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    profiles: {receivers: [otlp, otlp/tls], exporters: [debug, file]}
+END
+cat > last.yaml << END
+receivers:
+  otlp:
+    protocols: {http: {endpoint: 127.0.0.1:$hop2_http}, grpc: {endpoint: 127.0.0.1:$hop2_grpc}}
+exporters:
+  file: {path: $work/last.bin, format: proto}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    profiles: {receivers: [otlp], exporters: [file]}
+END
+cat > first.yaml << END
+receivers:
+  otlp:
+    protocols: {http: {endpoint: 127.0.0.1:$hop_http}, grpc: {endpoint: 127.0.0.1:$hop_grpc}}
+exporters:
+  otlp_grpc: {endpoint: 127.0.0.1:$hop2_grpc, compression: zstd, tls: {insecure: true}}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    profiles: {receivers: [otlp], exporters: [otlp_grpc]}
+END
+start direct
+start last
+start first
+
+cat > work.py << 'END'
+import sys, time, threading
+end = time.time() + float(sys.argv[1])
+def busy(n):
+    kept = []
+    while time.time() < end:
+        kept.append([str(i) * 3 for i in range(2000)])
+        del kept[:-20]
+        time.sleep(0.02)
+threads = [threading.Thread(target=busy, args=(i,), name="busy-%d" % i) for i in range(3)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+END
+
+# send NAME OUTPUT [VARIABLE=VALUE...]: profiles python3 in the background; what it sent is in sent-NAME.
+names=
+send() {
+    name=$1 output=$2
+    shift 2
+    mkdir -p "$work/sent-$name"
+    names="$names $name"
+    env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$work/sent-$name/%e-%p-%n.otlp,$output" OTELPROF_INTERVAL=5s \
+        OTELPROF_HEAP_INTERVAL=64k OTEL_SERVICE_NAME="$name" "$@" \
+        "$python" "$work/work.py" "$seconds" > "$work/$name.out" 2>&1 &
+    pids="$pids $!"
+    eval "pid_$name=$!"
+}
+
+e=OTEL_EXPORTER_OTLP
+send http_protobuf otlp ${e}_ENDPOINT="http://127.0.0.1:$http"
+send http_gzip "http://localhost:$http" ${e}_COMPRESSION=gzip
+send http_zstd "http://localhost:$http" ${e}_COMPRESSION=zstd
+send http_json otlp ${e}_ENDPOINT="http://127.0.0.1:$http/" ${e}_PROTOCOL=http/json
+send json_gzip otlp ${e}_PROFILES_ENDPOINT="http://127.0.0.1:$http/v1development/profiles" \
+    ${e}_PROTOCOL=http/json ${e}_COMPRESSION=gzip OTELPROF_TIMESTAMPS=true
+send grpc_plain otlp ${e}_ENDPOINT="http://127.0.0.1:$grpc" ${e}_PROTOCOL=grpc OTELPROF_TIMESTAMPS=true
+send grpc_gzip "grpc://localhost:$grpc" ${e}_COMPRESSION=gzip ${e}_HEADERS=x-tenant=a%20b
+send https_gzip "https://localhost:$https" ${e}_COMPRESSION=gzip ${e}_CERTIFICATE="$work/ca.pem"
+send grpc_mtls otlp ${e}_ENDPOINT="localhost:$grpcs" ${e}_PROTOCOL=grpc ${e}_CERTIFICATE="$work/ca.pem" \
+    ${e}_CLIENT_KEY="$work/client.key" ${e}_CLIENT_CERTIFICATE="$work/client.pem" ${e}_COMPRESSION=zstd
+send hops_http "http://127.0.0.1:$hop_http" ${e}_COMPRESSION=zstd
+send hops_grpc "grpc://127.0.0.1:$hop_grpc" ${e}_COMPRESSION=gzip
+if command -v redis-server > /dev/null && command -v redis-benchmark > /dev/null; then
+    mkdir -p sent-redis
+    names="$names redis"
+    env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$work/sent-redis/%e-%p-%n.otlp,grpc://127.0.0.1:$grpc" \
+        OTELPROF_INTERVAL=5s OTELPROF_HEAP_INTERVAL=64k redis-server --port 0 --unixsocket "$work/redis.sock" \
+        --save '' --dir "$work" > redis.out 2>&1 &
+    pid_redis=$!
+    pids="$pids $!"
+    wait_for 20 redis-cli -s "$work/redis.sock" ping > /dev/null
+    timeout "$seconds" redis-benchmark -s "$work/redis.sock" -q -l -c 4 -t set,get,lpush -d 100 > bench.out 2>&1
+    redis-cli -s "$work/redis.sock" shutdown nosave > /dev/null 2>&1
+fi
+
+for n in $names; do
+    eval "wait \"\$pid_$n\""
+    eval "status_$n=$?"
+done
+sleep 2 # the file exporters write what they have within a second
+for c in first direct last; do
+    eval "kill -TERM \$${c}_pid"
+    eval "wait \$${c}_pid" 2> /dev/null
+done
+
+for n in $names; do
+    begin "$n: what was sent is what arrived"
+    eval "status=\$status_$n"
+    [ "$n" = redis ] || equal "exit status" 0 "$status"
+    [ "$n" = redis ] || equal "output" "" "$(cat "$work/$n.out")"
+    case $n in hops_*) stream=last ;; *) stream=direct ;; esac
+    "$python" "$here/compare.py" "$work/sent-$n" "$work/$stream.bin" > out 2>&1 || bad "$(head -n 5 out)"
+    echo "      $n: $(tail -n 1 out)"
+    end
+    begin "$n: the Collector's decoder reads the files"
+    "$collector" decode "$work/sent-$n"/*.otlp > out 2>&1 || bad "$(head -n 3 out)"
+    "$tool" check --strict "$work/sent-$n"/*.otlp > out 2>&1 || bad "$(grep -v ': ok' out | head -n 3)"
+    end
+done
+finish
