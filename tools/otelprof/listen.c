@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/fmt.h"
+
 #define BACKLOG 64
 #define HOST_ROOM 256
 #define PORT_ROOM 32
@@ -95,8 +97,10 @@ static bool open_unix(struct otp_listener *l, const char *path)
 static bool split(const char *text, char *host, char *port)
 {
     const char *colon = strrchr(text, ':');
+    uint64_t number;
 
-    if (colon == NULL || colon[1] == '\0' || strlen(colon + 1) >= PORT_ROOM) {
+    if (colon == NULL || strlen(colon + 1) >= PORT_ROOM ||
+        !otp_fmt_parse_u64(colon + 1, strlen(colon + 1), &number) || number > 65535) {
         return false;
     }
     size_t len = (size_t)(colon - text);
@@ -138,7 +142,7 @@ static bool open_tcp(struct otp_listener *l, const char *text)
     int on = 1;
 
     if (!split(text, host, port)) {
-        return fail(l, "\"%s\" is not HOST:PORT", text);
+        return fail(l, "\"%s\" is not HOST:PORT, with a port from 0 to 65535", text);
     }
     int error = getaddrinfo(host, port, &hints, &found);
     if (error != 0) {

@@ -229,26 +229,21 @@ static void drop_empty_rows(struct tally *t)
     t->row_count = kept;
 }
 
-static int print_top(struct tally *t, const struct otp_type *type, const struct otp_args *args)
+static void print_top(struct tally *t, const struct otp_type *type, const struct otp_args *args,
+                      uint64_t limit)
 {
     bool is_json = otp_args_has(args, TOP_JSON);
     struct order order = {.names = &t->names, .by_cum = otp_args_has(args, TOP_CUM)};
-    uint64_t limit = is_json ? 0 : DEFAULT_ROWS;
-
-    if (otp_args_has(args, TOP_NUMBER) &&
-        !otp_args_number(args, TOP_NUMBER, 0, UINT32_MAX, &limit)) {
-        return OTP_EXIT_USAGE;
-    }
     drop_empty_rows(t);
     if (t->row_count > 0) {
         qsort_r(t->rows, t->row_count, sizeof(t->rows[0]), compare_rows, &order);
     }
     uint32_t rows = limit == 0 || limit > t->row_count ? t->row_count : (uint32_t)limit;
     (is_json ? print_json : print_text)(t, type, rows);
-    return OTP_EXIT_OK;
 }
 
-static int top_of_set(const struct otp_profile_set *set, const struct otp_args *args)
+static int top_of_set(const struct otp_profile_set *set, const struct otp_args *args,
+                      uint64_t limit)
 {
     struct otp_type_list types;
     struct otp_pick_list picks = {.items = NULL};
@@ -264,7 +259,8 @@ static int top_of_set(const struct otp_profile_set *set, const struct otp_args *
     if (ok && type == NULL) {
         status = otp_type_not_found(args->command, &types, args->values[TOP_TYPE]);
     } else if (ok && otp_pick_list_init(&picks, set, type) && count_all(&t, &picks)) {
-        status = print_top(&t, type, args);
+        print_top(&t, type, args, limit);
+        status = OTP_EXIT_OK;
     } else {
         (void)fprintf(stderr, "otelprof top: no memory\n");
     }
@@ -277,12 +273,17 @@ static int top_of_set(const struct otp_profile_set *set, const struct otp_args *
 
 static int run_top(const struct otp_args *args)
 {
+    uint64_t limit = otp_args_has(args, TOP_JSON) ? 0 : DEFAULT_ROWS;
     struct otp_profile_set set;
 
+    if (otp_args_has(args, TOP_NUMBER) &&
+        !otp_args_number(args, TOP_NUMBER, 0, UINT32_MAX, &limit)) {
+        return OTP_EXIT_USAGE;
+    }
     otp_profile_set_init(&set);
     int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
     if (status == OTP_EXIT_OK) {
-        status = top_of_set(&set, args);
+        status = top_of_set(&set, args, limit);
     }
     otp_profile_set_fini(&set);
     return status;

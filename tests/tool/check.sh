@@ -1,0 +1,126 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# check.sh: files that break one rule each are caught, by that rule, and by no other one.
+. "$(dirname "$0")/../common.sh"
+
+begin "a conforming file is clean"
+"$python" "$here/otlp_gen.py" good good.otlp
+for option in "" --strict; do
+    # shellcheck disable=SC2086
+    "$tool" check $option good.otlp > out 2> err
+    equal "exit status" 0 $?
+    equal "lines" 1 "$(wc -l < out)"
+    grep -q '6 profiles, 240 samples, .* looked at: ok$' out || bad "$(cat out)"
+done
+end
+
+begin "a file without a dictionary, an empty message"
+printf '\012\000' > resource.otlp
+"$tool" check resource.otlp > out
+equal "exit status" 1 $?
+grep -q 'dictionary: it is missing' out || bad "$(cat out)"
+printf '\022\000' > dictionary.otlp
+"$tool" check dictionary.otlp > out
+equal "exit status" 1 $?
+grep -q 'resource_profiles: there are none' out || bad "$(cat out)"
+end
+
+# The place that a violation has to be reported at, by rule.
+place() {
+    case $1 in
+    no_profiles) echo 'resource_profiles[0].scope_profiles[0].profiles: ' ;;
+    no_resource) echo 'resource_profiles: ' ;;
+    sample_stack_out_of_range) echo 'profiles[1].samples[3].stack_index: ' ;;
+    sample_link_*) echo 'samples[3].link_index: ' ;;
+    sample_attribute_out_of_range) echo 'profiles[2].samples[0].attribute_indices: ' ;;
+    sample_attribute_key_twice) echo 'profiles[0].samples[0].attribute_indices: ' ;;
+    profile_attribute_out_of_range) echo 'profiles[3].attribute_indices: ' ;;
+    sample_type_out_of_range) echo 'profiles[3].sample_type.unit_strindex: ' ;;
+    period_type_out_of_range) echo 'profiles[3].period_type.type_strindex: ' ;;
+    timestamp_*) echo 'profiles[0].samples[2].timestamps_unix_nano[0]: ' ;;
+    zero_of_attribute_has_value) echo 'dictionary.attribute_table[0]: ' ;;
+    zero_of_*) echo "dictionary.$(echo "${1#zero_of_}" | sed 's/s$//')_table[0]: " ;;
+    empty_function_table) echo 'dictionary.function_table: ' ;;
+    mapping_filename_out_of_range) echo 'dictionary.mapping_table[2].filename_strindex: ' ;;
+    mapping_start_*) echo 'dictionary.mapping_table[2]: ' ;;
+    mapping_attribute_out_of_range) echo 'dictionary.mapping_table[1].attribute_indices: ' ;;
+    location_mapping_out_of_range) echo 'dictionary.location_table[4].mapping_index: ' ;;
+    location_attribute_key_twice) echo 'dictionary.location_table[4].attribute_indices: ' ;;
+    line_function_out_of_range) echo 'dictionary.location_table[4].lines[0].function_index: ' ;;
+    line_negative) echo 'dictionary.location_table[4].lines[0].line: ' ;;
+    column_negative) echo 'dictionary.location_table[4].lines[0].column: ' ;;
+    function_name_out_of_range) echo 'dictionary.function_table[4].name_strindex: ' ;;
+    function_system_name_out_of_range) echo 'dictionary.function_table[4].system_name_strindex: ' ;;
+    function_file_out_of_range) echo 'dictionary.function_table[4].filename_strindex: ' ;;
+    function_start_line_negative) echo 'dictionary.function_table[4].start_line: ' ;;
+    link_trace_id_short) echo 'dictionary.link_table[1].trace_id: ' ;;
+    link_span_id_long) echo 'dictionary.link_table[1].span_id: ' ;;
+    attribute_key_out_of_range) echo 'dictionary.attribute_table[1].key_strindex: ' ;;
+    attribute_unit_out_of_range) echo 'dictionary.attribute_table[1].unit_strindex: ' ;;
+    stack_location_out_of_range) echo 'dictionary.stack_table[1].location_indices[20]: ' ;;
+    string_not_utf8) echo 'dictionary.string_table[5]: ' ;;
+    sample_without_anything) echo 'profiles[0].samples[0]: ' ;;
+    sample_two_values) echo 'profiles[0].samples[0].values: ' ;;
+    sample_values_and_times_differ) echo 'profiles[0].samples[0]: ' ;;
+    sample_shapes_mixed) echo 'profiles[0].samples[1]: ' ;;
+    *_unused) echo 'nothing refers to it' ;;
+    sample_identity_*) echo 'profiles[2].samples[40]: ' ;;
+    *_twice) echo 'it is equal to entry ' ;;
+    address_outside_mapping) echo 'dictionary.location_table[4].address: ' ;;
+    mapping_without_build_id) echo 'dictionary.mapping_table[4].attribute_indices: ' ;;
+    function_without_names) echo 'dictionary.function_table[20]: ' ;;
+    payload_without_format) echo 'profiles[1].original_payload: ' ;;
+    payload_format_alone) echo 'profiles[1].original_payload_format: ' ;;
+    profile_id_*) echo 'profiles[1].profile_id: ' ;;
+    time_ranges_differ) echo 'profiles[1]: ' ;;
+    unknown_field_on_top) echo ': field 9 at offset ' ;;
+    unknown_field_in_sample) echo 'profiles[1].samples[3]: field 14 at offset ' ;;
+    unknown_field_in_profile) echo 'profiles[1]: field 20 at offset ' ;;
+    *) echo "(no place is known for $1)" ;;
+    esac
+}
+
+mkdir "$work/broken"
+"$python" "$here/otlp_gen.py" broken "$work/broken" > "$work/rules"
+while read -r kind rule; do
+    begin "$kind rule: $rule"
+    "$tool" check --strict "$work/broken/$kind.$rule.otlp" > out 2> err
+    equal "exit status" 1 $?
+    equal "standard error" "" "$(cat err)"
+    grep -qF -- "$(place "$rule")" out || bad "$(head -n 3 out | cut -c 1-300)"
+    tail -n 1 out | grep -q ' looked at: [0-9]* violations\?$' || bad "the last line is: $(tail -n 1 out)"
+    "$tool" check "$work/broken/$kind.$rule.otlp" > out
+    status=$?
+    # What only --strict asks for is no violation without it.
+    equal "exit status without --strict" "$([ "$kind" = strict ] && echo 0 || echo 1)" "$status"
+    end
+done < "$work/rules"
+
+begin "rules were checked"
+between "number of rules" 60 1000 "$(wc -l < "$work/rules")"
+end
+
+begin "older wires are violations, several files, messages of a frame"
+"$python" "$here/otlp_gen.py" good old.otlp wire=1.8
+"$python" "$here/otlp_gen.py" good good.otlp
+"$tool" check old.otlp > out
+equal "exit status" 1 $?
+grep -q 'proto 1.8' out || bad "$(cat out)"
+"$tool" check good.otlp old.otlp good.otlp > out
+equal "exit status of three" 1 $?
+equal "files that are ok" 2 "$(grep -c ': ok$' out)"
+"$python" - << 'P'
+import struct
+good, old = (open(n, "rb").read() for n in ("good.otlp", "old.otlp"))
+open("framed", "wb").write(b"".join(struct.pack(">I", len(x)) + x for x in (good, old)))
+P
+"$tool" check framed > out
+grep -q '^framed: message\[1\]' out || bad "$(cat out)"
+end
+
+begin "only so many violations are shown, all are counted"
+"$tool" check -n 2 "$work/broken/base.zero_of_strings.otlp" "$work/broken/base.no_profiles.otlp" > out
+equal "violations shown" 2 "$(grep -c 'table\|profiles: ' out)"
+grep -q 'not shown' out || bad "$(cat out)"
+end
+finish

@@ -1,0 +1,153 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# receive.sh: what arrives at a socket is stored whole, once, and never over another file; the rest is said.
+. "$(dirname "$0")/../common.sh"
+"$python" "$here/otlp_gen.py" good "$work/good.otlp"
+
+# Starts the receiver with the arguments; $address is what it listens on, $receiver its process.
+start() {
+    # A shell lets background commands ignore SIGINT.
+    env --default-signal=INT "$tool" receive "$@" > out 2> err &
+    receiver=$!
+    pids="$pids $receiver"
+    wait_for 10 grep -q '^listening on ' out || bad "it does not listen: $(cat err)"
+    address=$(sed -n 's/^listening on //p' out)
+}
+
+stop() { # SIGNAL, STATUS
+    kill "-$1" $receiver
+    wait $receiver
+    equal "exit status" "$2" $?
+}
+
+stored() { # COUNT: files, all equal to what was sent
+    equal "files" "$1" "$(find stored -type f | wc -l)"
+    for f in $(find stored -type f); do
+        cmp -s "$f" "$work/good.otlp" || bad "$f differs from what was sent"
+    done
+}
+
+send() { # script…: `c` is a connection, `frame` one framed message
+    "$python" - "$address" "$work/good.otlp" "$1" << 'P'
+import socket, struct, sys, time
+kind, rest = sys.argv[1].split(":", 1)
+def connect():
+    if kind == "unix":
+        s = socket.socket(socket.AF_UNIX)
+        s.connect("\0" + rest[1:] if rest[0] == "@" else rest)
+        return s
+    host, port = rest.rsplit(":", 1)
+    return socket.create_connection((host.strip("[]"), int(port)))
+data = open(sys.argv[2], "rb").read()
+frame = struct.pack(">I", len(data)) + data
+exec(sys.argv[3])
+P
+}
+
+for listen in tcp:127.0.0.1:0 unix:sock unix:@otelprof-test-$$; do
+    begin "messages of several connections at once, $listen"
+    start --listen $listen -o stored
+    send 'cs = [connect() for _ in range(8)]
+for c in cs[1:]: c.sendall(frame * 3)
+for i in range(0, len(frame), 97): cs[0].sendall(frame[i:i + 97])
+for c in cs: c.close()'
+    wait_for 10 test "$(find stored -name '*.otlp' | wc -l)" = 22
+    wait_for 10 sh -c "[ \$(grep -c '^stored/' out) = 22 ]" || bad "$(grep -c '^stored/' out) messages are told"
+    stop TERM 0
+    stored 22
+    equal "standard error" "" "$(cat err)"
+    find stored -type f | xargs "$tool" check --strict > check || bad "$(head -n 2 check)"
+    [ ! -e sock ] || bad "the socket is left behind"
+    end
+done
+
+begin "the end: complete messages are stored, incomplete ones are told"
+start --listen tcp:127.0.0.1:0 -o stored
+send 'c = connect(); c.sendall(frame + frame[:50]); d = connect(); d.sendall(frame[:7]); d.close(); time.sleep(0.3)
+import os; os.kill(int(open("pid").read()), 15) if os.path.exists("pid") else None'
+wait_for 10 grep -q 'middle of a message' err || bad "the broken connection is not told: $(cat err)"
+stop INT 1
+stored 1
+end
+
+begin "a given number of messages, then the end"
+start -l unix:sock -o stored --count 2
+send 'c = connect(); c.sendall(frame * 5)'
+wait $receiver
+equal "exit status" 0 $?
+stored 2
+rm -rf stored
+start -l unix:sock -o stored --once
+send 'c = connect(); c.sendall(frame)'
+wait $receiver
+equal "exit status" 0 $?
+stored 1
+end
+
+begin "garbage: one line each, others are served"
+start -l tcp:127.0.0.1:0 -o stored
+send 'good = connect()
+for junk in (b"GET / HTTP/1.1\r\n\r\n", struct.pack(">I", 9) + b"x" * 9, b"\xff" * 100,
+             struct.pack(">I", len(data) - 3) + data[:-3]):
+    c = connect()
+    c.sendall(junk)
+    assert c.recv(1) == b"", "the connection is still there"
+good.sendall(frame)'
+wait_for 10 sh -c 'ls stored/*.otlp' > /dev/null
+wait_for 10 sh -c '[ $(wc -l < err) = 4 ]'
+stop TERM 1
+stored 1
+equal "lines" 4 "$(wc -l < err)"
+equal "claims over the limit" 2 "$(grep -c 'the limit is 67108864' err)"
+end
+
+begin "names are made of the resource, and free"
+"$python" - "$here" << 'P'
+import sys
+sys.path.insert(0, sys.argv[1])
+import otlp_gen
+d = otlp_gen.good()
+d["resource"]["process.executable.name"] = "../../etc/x y;\n\u00e9"
+open("hostile.otlp", "wb").write(otlp_gen.encode(d))
+P
+start -l unix:sock -o stored
+send 'c = connect(); h = open("hostile.otlp", "rb").read(); c.sendall((struct.pack(">I", len(h)) + h) * 3); c.close()'
+wait_for 10 sh -c '[ $(ls stored | wc -l) = 3 ]'
+stop TERM 0
+equal "names" "otelprof-..-..-etc-x_y" "$(ls stored | head -n 1 | sed 's/[.][.]_[.][.]_etc_x_y.*/..-..-etc-x_y/')"
+equal "files" 3 "$(ls stored | wc -l)"
+end
+
+begin "sockets that are there already"
+start -l unix:sock -o stored
+"$tool" receive -l unix:sock -o other > out2 2> err2
+equal "exit status of a second receiver" 3 $?
+one_line err2 "somebody listens"
+kill -9 $receiver
+wait $receiver 2> /dev/null
+[ -S sock ] || bad "no socket is left to test with"
+start -l unix:sock -o stored --once
+send 'c = connect(); c.sendall(frame)'
+wait $receiver
+equal "exit status at a stale socket" 0 $?
+: > file
+"$tool" receive -l unix:file -o stored > out2 2> err2
+equal "exit status at a plain file" 3 $?
+[ -f file ] || bad "the plain file is gone"
+end
+
+begin "wrong usage"
+for words in "-l tcp:127.0.0.1:0" "-o x" "-l foo -o x" "-l tcp:127.0.0.1:0 -o x --count 0" "-l tcp:127.0.0.1:0 -o x y"; do
+    # shellcheck disable=SC2086
+    "$tool" receive $words > out 2> err
+    equal "exit status of $words" 2 $?
+    one_line err
+done
+for words in "-l tcp:nowhere -o x" "-l tcp:127.0.0.1:99999 -o x" "-l unix: -o x" "-l tcp:127.0.0.1:0 -o /proc/x"; do
+    # shellcheck disable=SC2086
+    "$tool" receive $words > out 2> err
+    equal "exit status of $words" 3 $?
+    one_line err
+done
+end
+finish
