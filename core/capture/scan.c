@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "core/base/atomic.h"
 #include "core/base/fmt.h"
@@ -17,6 +18,7 @@
 
 #define TASKS "/proc/self/task"
 #define MAX_SUSPECTS 256U
+#define NEWBORN_NS 1000000 /* CPU time by which a thread has made itself known */
 
 /* The kernel's directory entry. Source: getdents(2). */
 struct entry {
@@ -89,6 +91,18 @@ static bool was_suspect(const int32_t *before, uint32_t count, int32_t tid)
 }
 
 /*
+ * A thread of the thread library that waits for its first moment on a CPU looks like a stranger, for
+ * long when the machine is busy. It makes itself known within that moment.
+ */
+static bool has_run(int32_t tid)
+{
+    struct timespec used;
+    long clock = (long)(int32_t)((~(uint32_t)tid << 3) | 6U); /* linux/posix-timers.h */
+    return OTP_SYS2(SYS_clock_gettime, clock, &used) == 0 &&
+           (used.tv_sec > 0 || used.tv_nsec >= NEWBORN_NS);
+}
+
+/*
  * A thread that came into being while samples were taken has been running unseen since then: what
  * it used until now is due at its first sample.
  */
@@ -131,9 +145,10 @@ static void look(const struct known *k, int fd, const struct otp_scan *scan)
                 otp_map_find(&k->map, hash, &tid, is_tid, k) != OTP_MAP_NONE) {
                 continue;
             }
-            if (was_suspect(before, before_count, tid)) {
+            bool is_again = was_suspect(before, before_count, tid);
+            if (is_again && has_run(tid)) {
                 adopt(tid, scan->is_from_birth);
-            } else if (suspect_count < MAX_SUSPECTS) {
+            } else if (!is_again && suspect_count < MAX_SUSPECTS) {
                 suspects[suspect_count++] = tid;
             }
         }

@@ -39,7 +39,7 @@ struct otp_thread {
     int32_t timer_id;
     uint64_t
         due_first_ns; /* reading of the thread's CPU clock when its first period ends; 0: not set */
-    uint64_t due_told;   /* ends of periods that samples stand for */
+    uint64_t due_told;   /* ends of periods that samples stand for; atomic */
     uintptr_t last_leaf; /* function that the thread has returned from when it ends; 0: none */
     uint64_t random;     /* state of the generator */
     uint32_t random_gap; /* 1: the first gap of the thread was drawn */

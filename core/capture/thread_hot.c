@@ -97,6 +97,8 @@ struct otp_thread *otp_thread_claim(void)
             t->due_first_ns = 0;
             t->due_told = 0;
             t->last_leaf = 0;
+            t->start = NULL;
+            t->start_c11 = NULL;
             t->context = 0;
             t->names_epoch = 0;
             t->tid = 0;

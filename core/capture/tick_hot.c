@@ -27,7 +27,7 @@ struct tick {
     const ucontext_t *signal;    /* where to start from: this, or */
     const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
-    uint64_t count;
+    uint64_t cpu_now_ns; /* of the thread */
     uintptr_t leaf; /* function to put below the stack; 0: none */
 };
 
@@ -46,10 +46,14 @@ static void sample(void *arg)
         otp_capture_note_sample();
         return;
     }
+    uint64_t count = otp_timer_take(t, k->cpu_now_ns);
+    if (count == 0) {
+        return; /* the worker was faster */
+    }
     rec->type = OTP_RECORD_CPU;
     rec->context = otp_load_relaxed(&t->context);
-    rec->count = (uint32_t)k->count;
-    rec->cpu_ns = k->count * otp_settings.cpu_period_ns;
+    rec->count = (uint32_t)count;
+    rec->cpu_ns = count * otp_settings.cpu_period_ns;
     rec->bytes = 0;
     rec->time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0;
     if (extra != 0) {
@@ -59,7 +63,6 @@ static void sample(void *arg)
     }
     memcpy(rec->frames + extra, otp_unwind_frames(k->unwind), depth * sizeof(rec->frames[0]));
     otp_ring_commit(r, rec);
-    t->due_told += k->count;
     otp_thread_wake_at_half(r, used);
     otp_capture_note_sample();
 }
@@ -71,8 +74,9 @@ static void take(struct tick *k, uintptr_t sp)
     if (!otp_thread_enter(t, sp)) {
         return;
     }
-    k->count = otp_timer_due(t, otp_sys_thread_cpu_ns());
-    t->scratch = k->count == 0 ? 0 : otp_scratch_claim();
+    k->cpu_now_ns = otp_sys_thread_cpu_ns();
+    bool is_due = otp_timer_due(t, k->cpu_now_ns) != 0;
+    t->scratch = is_due ? otp_scratch_claim() : 0;
     if (OTP_LIKELY(t->scratch != 0)) {
         void *base = otp_scratch_base(t->scratch);
         k->unwind = otp_unwind_at(base);
@@ -84,7 +88,7 @@ static void take(struct tick *k, uintptr_t sp)
         otp_arch_call_on(otp_unwind_stack_top(base), sample, k);
         otp_scratch_release(t->scratch);
         t->scratch = 0;
-    } else if (k->count != 0) {
+    } else if (is_due) {
         otp_count(OTP_COUNT_NO_SCRATCH, 1);
     }
     otp_thread_leave(t);

@@ -57,7 +57,25 @@ uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns)
         return 0;
     }
     uint64_t ends = 1 + (now_ns - first) / otp_settings.cpu_period_ns;
-    return ends > t->due_told ? ends - t->due_told : 0;
+    uint64_t told = otp_load_relaxed(&t->due_told);
+    return ends > told ? ends - told : 0;
+}
+
+uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns)
+{
+    uint64_t told = otp_load_relaxed(&t->due_told);
+    uint64_t due = otp_timer_due(t, now_ns);
+    return due != 0 && otp_cas_acq_rel(&t->due_told, &told, told + due) ? due : 0;
+}
+
+bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns)
+{
+    struct timespec now;
+    if (OTP_SYS2(SYS_clock_gettime, clock_of(t), &now) < 0) {
+        return false;
+    }
+    *out_ns = (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+    return true;
 }
 
 static bool arm(struct otp_thread *t)
@@ -89,12 +107,12 @@ static bool arm(struct otp_thread *t)
 bool otp_timer_start(struct otp_thread *t)
 {
     if (t->due_first_ns == 0) {
-        struct timespec now;
-        if (OTP_SYS2(SYS_clock_gettime, clock_of(t), &now) < 0) {
+        uint64_t now_ns;
+        if (!otp_timer_clock(t, &now_ns)) {
             otp_count(OTP_COUNT_TIMERS, 1);
             return false;
         }
-        begin_periods(t, (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec);
+        begin_periods(t, now_ns);
     }
     return arm(t);
 }

@@ -15,6 +15,8 @@
 #include "core/base/real.h"
 #include "core/base/sys.h"
 #include "core/capture/alloc.h"
+#include "core/capture/arch.h"
+#include "core/capture/arrears.h"
 #include "core/capture/capture.h"
 #include "core/capture/perf.h"
 #include "core/capture/scratch.h"
@@ -256,12 +258,25 @@ static void quiet(void)
     }
 }
 
+/* What is due of the thread that ends the process gets a stack of its own. */
+static void take_last_tick(void)
+{
+    struct otp_thread *t = otp_tls.thread;
+    if (t != NULL && otp_load_relaxed(&t->has_timer) != 0 && t->tid == otp_sys_gettid()) {
+        otp_enter_last_tick();
+    }
+}
+
 void otp_engine_stop(void)
 {
     uint32_t on = OTP_CAPTURE_ON;
     /* First the state: after standing down not even getpid may be called. */
-    if (!otp_capture_is_on() || otp_engine.pid != otp_sys_getpid() ||
-        !otp_cas_acq_rel(&otp_capture_state, &on, OTP_CAPTURE_ENDED) || !is_ours()) {
+    if (!otp_capture_is_on() || otp_engine.pid != otp_sys_getpid()) {
+        return;
+    }
+    take_last_tick();
+    if (!otp_cas_acq_rel(&otp_capture_state, &on, OTP_CAPTURE_ENDED) ||
+        (!is_ours() && !otp_arrears_are_there())) {
         return;
     }
     request(OTP_REQUEST_STOP);

@@ -10,6 +10,7 @@
 #include "core/base/fmt.h"
 #include "core/base/sys.h"
 #include "core/base/version.h"
+#include "core/capture/arrears.h"
 #include "core/capture/capture.h"
 #include "core/capture/names.h"
 #include "core/capture/perf.h"
@@ -148,6 +149,22 @@ void otp_pipeline_drain(void)
     }
 }
 
+static void add_arrears(const struct otp_arrears *a, void *arg)
+{
+    (void)arg;
+    struct otp_time_sample s = {
+        .frames = &a->frame,
+        .depth = 1,
+        .context = a->context,
+        .count = a->count,
+        .cpu_ns = a->count * otp_settings.cpu_period_ns,
+        .time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0,
+    };
+    if (!otp_timetable_add(&times, &s)) {
+        otp_count(OTP_COUNT_WORKER_MEMORY, a->count);
+    }
+}
+
 static void log_lost(enum otp_status status)
 {
     struct otp_line line = {0};
@@ -217,6 +234,7 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         .time_ns = range_start_ns,
         .duration_ns = now - range_start_ns,
     };
+    otp_arrears_each(!otp_capture_is_on(), add_arrears, NULL);
     if (flush_all(&tell)) {
         flush_number++;
         range_start_ns = now;
