@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* sigisemptyset and others */
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -12,6 +13,7 @@
 
 #include "core/base/annot.h"
 #include "core/base/real.h"
+#include "core/capture/altstack.h"
 #include "core/capture/signals.h"
 
 OTP_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigaction *old)
@@ -20,12 +22,23 @@ OTP_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigactio
     if (act == NULL && otp_signals_answer(signo, old)) {
         return 0;
     }
-    if (act == NULL) {
-        return otp_real.sigaction(signo, act, old);
+    struct sigaction copy;
+    const struct sigaction *wanted = act;
+    if (act != NULL) {
+        otp_signals_before(signo);
+        wanted = otp_signals_shield(signo, act, &copy);
     }
-    otp_signals_before(signo);
-    int r = otp_real.sigaction(signo, act, old);
-    otp_signals_after(signo);
+    bool is_shielded = wanted != act;
+    int r = otp_real.sigaction(signo, wanted, old);
+    if (r == 0 && old != NULL) {
+        otp_signals_hide_shield(signo, old);
+    }
+    if (act != NULL) {
+        if (r == 0) {
+            otp_signals_note_shield(signo, is_shielded);
+        }
+        otp_signals_after(signo);
+    }
     return r;
 }
 
@@ -39,6 +52,9 @@ static sighandler_t set_handler(sighandler_t (*real)(int signo, sighandler_t han
     }
     otp_signals_before(signo);
     sighandler_t r = real(signo, handler);
+    if (r != SIG_ERR) {
+        otp_signals_note_shield(signo, false);
+    }
     otp_signals_after(signo);
     return r;
 }
@@ -140,4 +156,75 @@ OTP_EXPORT int sigpending(sigset_t *set)
         otp_signals_hide_pending(set);
     }
     return r;
+}
+
+OTP_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
+{
+    otp_real_init();
+    if (stack == NULL) {
+        return otp_real.sigaltstack(stack, old);
+    }
+    stack_t wanted = *stack; /* old may be the same object */
+    otp_altstack_before(&wanted);
+    int r = otp_real.sigaltstack(&wanted, old);
+    otp_altstack_after(&wanted, r == 0);
+    return r;
+}
+
+OTP_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
+{
+    sigset_t copy;
+    otp_real_init();
+    bool is_shielded = otp_altstack_is_shielded();
+    int r = otp_real.sigprocmask(how, otp_altstack_mask(how, set, &copy), old);
+    if (r == 0 && old != NULL && is_shielded) {
+        otp_signals_hide_pending(old);
+    }
+    return r;
+}
+
+OTP_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
+{
+    sigset_t copy;
+    otp_real_init();
+    bool is_shielded = otp_altstack_is_shielded();
+    int r = otp_real.pthread_sigmask(how, otp_altstack_mask(how, set, &copy), old);
+    if (r == 0 && old != NULL && is_shielded) {
+        otp_signals_hide_pending(old);
+    }
+    return r;
+}
+
+OTP_EXPORT int siginterrupt(int signo, int is_interrupting)
+{
+    otp_real_init();
+    otp_signals_before(signo);
+    int r = otp_real.siginterrupt(signo, is_interrupting);
+    otp_signals_after(signo);
+    return r;
+}
+
+OTP_EXPORT int sigignore(int signo)
+{
+    otp_real_init();
+    otp_signals_before(signo);
+    int r = otp_real.sigignore(signo);
+    otp_signals_after(signo);
+    return r;
+}
+
+/* Profiling by libc itself, which sets a handler and a timer without a name that could be seen. */
+OTP_EXPORT void __monstartup(unsigned long low, unsigned long high);
+void __monstartup(unsigned long low, unsigned long high)
+{
+    otp_real_init();
+    otp_signals_before(SIGPROF);
+    otp_real.monstartup(low, high);
+}
+
+OTP_EXPORT int profil(unsigned short *counts, size_t bytes, size_t offset, unsigned scale)
+{
+    otp_real_init();
+    otp_signals_before(SIGPROF);
+    return otp_real.profil(counts, bytes, offset, scale);
 }

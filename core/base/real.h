@@ -18,6 +18,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+struct __jmp_buf_tag;
 struct epoll_event;
 struct pollfd;
 
@@ -82,6 +83,15 @@ struct otp_real {
     int (*epoll_pwait2)(int epfd, struct epoll_event *events, int count,
                         const struct timespec *timeout, const sigset_t *mask);
     int (*sigsuspend)(const sigset_t *mask);
+    int (*sigaltstack)(const stack_t *stack, stack_t *old);
+    int (*siginterrupt)(int signo, int is_interrupting);
+    int (*sigprocmask)(int how, const sigset_t *set, sigset_t *old);
+    int (*pthread_sigmask)(int how, const sigset_t *set, sigset_t *old);
+    void (*longjmp)(struct __jmp_buf_tag *env, int value);
+    void (*longjmp_chk)(struct __jmp_buf_tag *env, int value);
+    int (*sigignore)(int signo);
+    void (*monstartup)(unsigned long low, unsigned long high);
+    int (*profil)(unsigned short *counts, size_t bytes, size_t offset, unsigned scale);
     /* Not interposed, but looked up in the same way since old libcs lack them. */
     int (*find_object)(void *pc, void *result); /* _dl_find_object, glibc 2.35 */
     int (*at_quick_exit)(void (*fn)(void *), void *dso);

@@ -47,6 +47,21 @@ static inline uintptr_t otp_arch_sp(void)
     return sp;
 }
 
+/* Bytes that the kernel needs on a stack for one signal, from the processor's state. Context: init.
+ */
+size_t otp_arch_signal_frame_bytes(void);
+
+/*
+ * What a jmp_buf holds: where it goes and with which stack pointer, and how to send it elsewhere.
+ * Source: glibc, sysdeps/x86_64/jmpbuf-offsets.h and sysdep.h (PTR_MANGLE). Context: hot.
+ */
+uintptr_t otp_arch_jump_pc(const long *words);
+uintptr_t otp_arch_jump_sp(const long *words);
+void otp_arch_set_jump_pc(long *words, uintptr_t pc);
+/* Where a jump off an alternate stack arrives: calls otp_jump_landed and goes on where that says.
+ */
+void otp_arch_jump_landing(void);
+
 /*
  * Starts a thread of this process: clone(2) with flags on a new stack, where fn(arg) runs and then
  * the thread ends (the thread only). Returns the thread id or -errno. Context: hot.

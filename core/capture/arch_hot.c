@@ -3,6 +3,75 @@
  * frame. */
 #include "core/capture/arch.h"
 
+#include <cpuid.h>
+
+#define JUMP_SP 6
+#define JUMP_PC 7
+#define MANGLE_BITS 17
+
+static uint64_t pointer_guard(void)
+{
+    uint64_t guard;
+    __asm__("mov %%fs:0x30, %0" : "=r"(guard));
+    return guard;
+}
+
+static uintptr_t demangle(long word)
+{
+    uint64_t v = (uint64_t)word;
+    return (v >> MANGLE_BITS | v << (64 - MANGLE_BITS)) ^ pointer_guard();
+}
+
+uintptr_t otp_arch_jump_pc(const long *words)
+{
+    return demangle(words[JUMP_PC]);
+}
+
+uintptr_t otp_arch_jump_sp(const long *words)
+{
+    return demangle(words[JUMP_SP]);
+}
+
+void otp_arch_set_jump_pc(long *words, uintptr_t pc)
+{
+    uint64_t v = pc ^ pointer_guard();
+    words[JUMP_PC] = (long)(v << MANGLE_BITS | v >> (64 - MANGLE_BITS));
+}
+
+/* rax is what setjmp returns; the stack is aligned as after the call of setjmp. */
+__asm__(".text\n"
+        ".globl otp_arch_jump_landing\n"
+        ".hidden otp_arch_jump_landing\n"
+        ".type otp_arch_jump_landing, @function\n"
+        "otp_arch_jump_landing:\n"
+        "    .cfi_startproc\n"
+        "    .cfi_undefined %rip\n"
+        "    push %rax\n"
+        "    sub $8, %rsp\n"
+        "    call otp_jump_landed\n"
+        "    mov %rax, %r11\n"
+        "    add $8, %rsp\n"
+        "    pop %rax\n"
+        "    jmp *%r11\n"
+        "    .cfi_endproc\n"
+        "    .size otp_arch_jump_landing, . - otp_arch_jump_landing\n");
+
+#define FRAME_REST ((size_t)704) /* ucontext, siginfo, markers and alignment */
+#define FXSAVE_BYTES ((size_t)512)
+
+size_t otp_arch_signal_frame_bytes(void)
+{
+    unsigned a = 0;
+    unsigned state = 0;
+    unsigned c = 0;
+    unsigned d = 0;
+    /* Leaf 13: size of the state in use. Source: Intel SDM, CPUID. */
+    if (__get_cpuid_count(13, 0, &a, &state, &c, &d) == 0 || state < FXSAVE_BYTES) {
+        return FXSAVE_BYTES + FRAME_REST;
+    }
+    return state + FRAME_REST;
+}
+
 __asm__(".text\n"
         ".globl otp_arch_call_on\n"
         ".hidden otp_arch_call_on\n"

@@ -44,7 +44,13 @@ static bool is_tid(const void *ctx, uint32_t id, const void *key)
     return k->tids[id] == *(const int32_t *)key;
 }
 
-/* Threads with a record that has a timer, or that is about to get one. */
+/* Whether its ticks are as they should be. */
+static bool is_settled(const struct otp_thread *t)
+{
+    return otp_load_relaxed(&t->has_timer) != 0 || otp_load_relaxed(&t->is_off) != 0;
+}
+
+/* Threads with a record that has a timer, or that shall have none. */
 static uint32_t count_known(void)
 {
     uint32_t n = 0;
@@ -53,7 +59,7 @@ static uint32_t count_known(void)
         if (t == NULL) {
             return n;
         }
-        n += otp_load_relaxed(&t->state) == OTP_THREAD_LIVE && otp_load_relaxed(&t->has_timer) != 0;
+        n += otp_load_relaxed(&t->state) == OTP_THREAD_LIVE && is_settled(t);
     }
 }
 
@@ -65,11 +71,11 @@ static bool collect_known(struct known *k, uint32_t room)
             return true;
         }
         int32_t tid = t->tid;
-        bool has_timer = otp_load_relaxed(&t->has_timer) != 0;
+        bool is_known = is_settled(t);
         uint32_t state = otp_load_relaxed(&t->state);
         /* An ended thread keeps its number until it is gone: it must not come back as a stranger.
          */
-        if (tid != 0 && ((state == OTP_THREAD_LIVE && has_timer) || state == OTP_THREAD_ENDED)) {
+        if (tid != 0 && ((state == OTP_THREAD_LIVE && is_known) || state == OTP_THREAD_ENDED)) {
             k->tids[k->count] = tid;
             if (!otp_map_add(&k->map, otp_hash_mix(0, (uint64_t)tid), k->count)) {
                 return false;
@@ -91,8 +97,8 @@ static bool was_suspect(const int32_t *before, uint32_t count, int32_t tid)
 }
 
 /*
- * A thread of the thread library that waits for its first moment on a CPU looks like a stranger, for
- * long when the machine is busy. It makes itself known within that moment.
+ * A thread of the thread library that waits for its first moment on a CPU looks like a stranger,
+ * for long when the machine is busy. It makes itself known within that moment.
  */
 static bool has_run(int32_t tid)
 {

@@ -29,6 +29,30 @@ bool otp_signals_answer(int signo, struct sigaction *old);
 void otp_signals_before(int signo);
 /* The host has changed signo: a deadly one that is at its default again is guarded again. */
 void otp_signals_after(int signo);
+/* Finds out whether a signal of ours was taken by a way that is not interposed. Context: worker. */
+void otp_signals_check(void);
+/* In a fork child: whoever held the lock is not there. Context: init. */
+void otp_signals_forget_lock(void);
+/*
+ * What to set instead of act: with the tick blocked, in copy, where the handler runs on an
+ * alternate stack, which may have no room for the frame of a tick on top. Context: hot.
+ */
+const struct sigaction *otp_signals_shield(int signo, const struct sigaction *act,
+                                           struct sigaction *copy);
+/* Takes our addition out of what the host is told. Context: hot. */
+void otp_signals_hide_shield(int signo, struct sigaction *old);
+/* Remembers whether signo's handler, just set, has the tick blocked by us. Context: hot. */
+void otp_signals_note_shield(int signo, bool is_shielded);
+/* From now on deadly signals are handled on the stack that they interrupt. Context: hot. */
+void otp_signals_avoid_altstack(void);
+/* Whether any handler has the tick blocked by us. Context: hot. */
+bool otp_signals_has_shields(void);
+/* Adds the tick to set; false: it is in there already, or there is none. Context: hot. */
+bool otp_signals_add_tick(sigset_t *set);
+/* Lets ticks come to the calling thread. Context: hot. */
+void otp_signals_unblock_tick(void);
+/* Ends the ticks of perf events for the moment. Context: hot. */
+void otp_signals_quiet(void);
 /* The host will wait for set: ours is taken out, after SIGPROF was given up if it is in it. */
 void otp_signals_hide(sigset_t *set);
 

@@ -42,11 +42,35 @@ static struct owned ticks;
 static struct owned deadly[] = {
     {.signo = SIGTERM}, {.signo = SIGINT}, {.signo = SIGHUP}, {.signo = SIGPIPE}};
 static uint64_t host_signals; /* bit per signal that the host has shown interest in */
+static uint64_t shielded;     /* bit per signal whose handler has the tick blocked by us */
+static uint32_t is_locked;    /* while what is ours changes hands */
+static uint32_t is_altstack_avoided;
 static void (*deadly_callback)(void);
 
 static bool set_action(int signo, const struct kernel_action *act, struct kernel_action *old)
 {
     return OTP_SYS4(SYS_rt_sigaction, signo, act, old, SET_BYTES) == 0;
+}
+
+/* All signals are blocked meanwhile, so that no handler can wait for what it has interrupted. */
+static void lock(uint64_t *mask)
+{
+    uint64_t all = ~UINT64_C(0);
+    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, mask, SET_BYTES);
+    while (otp_exchange_acq_rel(&is_locked, 1) != 0) { /* pairs: SIGNALS */
+        (void)OTP_SYS0(SYS_sched_yield);
+    }
+}
+
+static void unlock(const uint64_t *mask)
+{
+    otp_store_release(&is_locked, 0); /* pairs: SIGNALS */
+    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, mask, 0, SET_BYTES);
+}
+
+static uint64_t bit_of(int signo)
+{
+    return UINT64_C(1) << (signo - 1);
 }
 
 static void on_deadly(int signo, siginfo_t *info, void *context)
@@ -109,6 +133,9 @@ static bool take_any_tick(void)
 static void guard(struct owned *d)
 {
     struct kernel_action act = ours(on_deadly, 0);
+    if (otp_load_relaxed(&is_altstack_avoided) != 0) {
+        act.flags &= ~(unsigned long)SA_ONSTACK;
+    }
     if (is_default(d->signo) && set_action(d->signo, &act, &d->before)) {
         otp_store_release(&d->is_ours, 1);
     }
@@ -140,12 +167,33 @@ static void give_back(struct owned *o, bool has_pending)
     (void)set_action(o->signo, &o->before, NULL);
 }
 
+/* Puts the tick's new signal (0: none) into the masks of the handlers that had the old one from us.
+ */
+static void move_shields(int before, int after)
+{
+    for (int signo = 1; signo <= 64; signo++) {
+        struct kernel_action a;
+        if ((otp_load_relaxed(&shielded) & bit_of(signo)) != 0 && set_action(signo, NULL, &a)) {
+            a.mask &= ~bit_of(before);
+            a.mask |= after == 0 ? 0 : bit_of(after);
+            (void)set_action(signo, &a, NULL);
+        }
+    }
+    if (after == 0) {
+        otp_store_relaxed(&shielded, 0);
+    }
+}
+
 void otp_signals_stop(void)
 {
+    uint64_t mask;
+    lock(&mask);
+    move_shields(ticks.signo == 0 ? SIGPROF : ticks.signo, 0);
     give_back(&ticks, true);
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         give_back(&deadly[i], false);
     }
+    unlock(&mask);
 }
 
 static struct owned *find(int signo)
@@ -191,38 +239,165 @@ static void move_timers(bool has_signal)
     }
 }
 
+/* The ticks go over to another signal, or end. is_taken: the host has replaced our handler already.
+ */
+static void give_up_tick(bool is_taken)
+{
+    struct owned old = ticks;
+    bool wants_perf = otp_settings.wants_perf;
+    otp_settings.wants_perf = false;
+    otp_signals_quiet();
+    (void)__atomic_fetch_or(&host_signals, bit_of(old.signo), __ATOMIC_RELAXED);
+    bool has_signal = take_any_tick();
+    otp_settings.is_cpu_on = has_signal;
+    move_timers(has_signal);
+    otp_settings.wants_perf = wants_perf;
+    move_shields(old.signo, has_signal ? ticks.signo : 0);
+    if (!has_signal) {
+        otp_store_release(&ticks.is_ours, 0);
+    }
+    if (!is_taken) {
+        old.is_ours = 1;
+        give_back(&old, true);
+    }
+}
+
 void otp_signals_before(int signo)
 {
+    uint64_t mask;
     if (signo < 1 || signo > 64) {
         return;
     }
+    bool may_be_a_tick = signo == SIGPROF || signo >= RT_LAST;
+    if (!may_be_a_tick && find(signo) == NULL) {
+        return;
+    }
+    lock(&mask);
     struct owned *o = find(signo);
     if (o == &ticks) {
-        struct owned old = ticks;
-        bool wants_perf = otp_settings.wants_perf;
-        otp_settings.wants_perf = false;
-        otp_settings.quiet();
-        (void)__atomic_fetch_or(&host_signals, UINT64_C(1) << (signo - 1), __ATOMIC_RELAXED);
-        bool has_signal = take_any_tick();
-        otp_settings.is_cpu_on = has_signal;
-        move_timers(has_signal);
-        otp_settings.wants_perf = wants_perf;
-        old.is_ours = 1;
-        give_back(&old, true);
+        give_up_tick(false);
     } else if (o != NULL) {
         give_back(o, false);
-    } else if (signo == SIGPROF || signo >= RT_LAST) {
-        (void)__atomic_fetch_or(&host_signals, UINT64_C(1) << (signo - 1), __ATOMIC_RELAXED);
+    } else if (may_be_a_tick) {
+        (void)__atomic_fetch_or(&host_signals, bit_of(signo), __ATOMIC_RELAXED);
     }
+    unlock(&mask);
 }
 
 void otp_signals_after(int signo)
 {
+    uint64_t mask;
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         if (deadly[i].signo == signo && deadly_callback != NULL &&
             otp_load_acquire(&deadly[i].is_ours) == 0) {
+            lock(&mask);
             guard(&deadly[i]);
+            unlock(&mask);
         }
+    }
+}
+
+static bool has_handler(int signo, handler_fn handler)
+{
+    struct kernel_action now;
+    return !set_action(signo, NULL, &now) || now.handler == handler;
+}
+
+void otp_signals_check(void)
+{
+    if (otp_exchange_acq_rel(&is_locked, 1) != 0) {
+        return; /* who holds it may be waiting for the worker, which is us */
+    }
+    if (otp_load_relaxed(&ticks.is_ours) != 0 && !has_handler(ticks.signo, otp_tick)) {
+        give_up_tick(true);
+    }
+    for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
+        if (otp_load_relaxed(&deadly[i].is_ours) != 0 && !has_handler(deadly[i].signo, on_deadly)) {
+            otp_store_release(&deadly[i].is_ours, 0);
+        }
+    }
+    otp_store_release(&is_locked, 0); /* pairs: SIGNALS */
+}
+
+void otp_signals_forget_lock(void)
+{
+    otp_store_relaxed(&is_locked, 0);
+}
+
+bool otp_signals_has_shields(void)
+{
+    return otp_load_relaxed(&shielded) != 0;
+}
+
+bool otp_signals_add_tick(sigset_t *set)
+{
+    uint64_t bits;
+    memcpy(&bits, set, sizeof(bits));
+    if (otp_load_acquire(&ticks.is_ours) == 0 || (bits & bit_of(ticks.signo)) != 0) {
+        return false;
+    }
+    bits |= bit_of(ticks.signo);
+    memcpy(set, &bits, sizeof(bits));
+    return true;
+}
+
+void otp_signals_unblock_tick(void)
+{
+    if (otp_load_acquire(&ticks.is_ours) != 0) {
+        uint64_t tick = bit_of(ticks.signo);
+        (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_UNBLOCK, &tick, 0, SET_BYTES);
+    }
+}
+
+const struct sigaction *otp_signals_shield(int signo, const struct sigaction *act,
+                                           struct sigaction *copy)
+{
+    bool is_handler = act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
+    if (signo < 1 || signo > 64 || !is_handler || (act->sa_flags & SA_ONSTACK) == 0) {
+        return act;
+    }
+    *copy = *act;
+    return otp_signals_add_tick(&copy->sa_mask) ? copy : act;
+}
+
+void otp_signals_hide_shield(int signo, struct sigaction *old)
+{
+    if (signo >= 1 && signo <= 64 && (otp_load_relaxed(&shielded) & bit_of(signo)) != 0) {
+        otp_signals_hide_pending(&old->sa_mask);
+    }
+}
+
+void otp_signals_note_shield(int signo, bool is_shielded)
+{
+    if (signo < 1 || signo > 64) {
+        return;
+    }
+    if (is_shielded) {
+        (void)__atomic_fetch_or(&shielded, bit_of(signo), __ATOMIC_RELAXED);
+    } else if ((otp_load_relaxed(&shielded) & bit_of(signo)) != 0) {
+        (void)__atomic_fetch_and(&shielded, ~bit_of(signo), __ATOMIC_RELAXED);
+    }
+}
+
+void otp_signals_avoid_altstack(void)
+{
+    uint64_t mask;
+    lock(&mask);
+    otp_store_relaxed(&is_altstack_avoided, 1);
+    for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
+        if (otp_load_relaxed(&deadly[i].is_ours) != 0) {
+            struct kernel_action act = ours(on_deadly, 0);
+            act.flags &= ~(unsigned long)SA_ONSTACK;
+            (void)set_action(deadly[i].signo, &act, NULL);
+        }
+    }
+    unlock(&mask);
+}
+
+void otp_signals_quiet(void)
+{
+    if (otp_settings.is_perf_used) {
+        otp_settings.quiet();
     }
 }
 
@@ -237,7 +412,7 @@ void otp_signals_hide(sigset_t *set)
         otp_signals_before(SIGPROF);
     }
     if (otp_load_acquire(&ticks.is_ours) != 0) {
-        bits &= ~(UINT64_C(1) << (ticks.signo - 1));
+        bits &= ~(bit_of(ticks.signo));
         memcpy(set, &bits, sizeof(bits));
     }
 }
@@ -247,33 +422,28 @@ void otp_signals_hide_pending(sigset_t *set)
     uint64_t bits;
     memcpy(&bits, set, sizeof(bits));
     if (otp_load_acquire(&ticks.is_ours) != 0) {
-        bits &= ~(UINT64_C(1) << (ticks.signo - 1));
+        bits &= ~(bit_of(ticks.signo));
         memcpy(set, &bits, sizeof(bits));
     }
 }
 
 const sigset_t *otp_signals_wait_mask(const sigset_t *mask, sigset_t *copy)
 {
-    uint64_t bits;
     uint64_t now = 0;
-    if (mask == NULL || otp_load_acquire(&ticks.is_ours) == 0) {
+    if (mask == NULL || otp_load_acquire(&ticks.is_ours) == 0 ||
+        OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &now, SET_BYTES) < 0 ||
+        (now & bit_of(ticks.signo)) == 0) {
         return mask;
     }
-    uint64_t tick = UINT64_C(1) << (ticks.signo - 1);
-    if (OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, 0, &now, SET_BYTES) < 0 || (now & tick) == 0) {
-        return mask;
-    }
-    memcpy(&bits, mask, sizeof(bits));
-    bits |= tick;
     *copy = *mask;
-    memcpy(copy, &bits, sizeof(bits));
+    (void)otp_signals_add_tick(copy);
     return copy;
 }
 
 void otp_signals_drop_pending(void)
 {
     if (otp_load_acquire(&ticks.is_ours) != 0) {
-        uint64_t tick = UINT64_C(1) << (ticks.signo - 1);
+        uint64_t tick = bit_of(ticks.signo);
         struct timespec none = {0};
         while (OTP_SYS4(SYS_rt_sigtimedwait, &tick, 0, &none, SET_BYTES) > 0) {
         }

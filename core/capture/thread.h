@@ -36,6 +36,9 @@ struct otp_thread {
     uintptr_t busy_sp;    /* host stack pointer when busy was set */
     uint32_t scratch;     /* scratch stack in use while busy, plus 1 */
     uint32_t has_timer;
+    uint32_t is_off;   /* no ticks: its alternate stack is too small for one */
+    uintptr_t alt_low; /* alternate signal stack; both 0 when there is none */
+    uintptr_t alt_high;
     int32_t timer_id;
     uint64_t
         due_first_ns; /* reading of the thread's CPU clock when its first period ends; 0: not set */
@@ -62,6 +65,7 @@ struct otp_tls {
     struct otp_thread *thread; /* NULL: not attached yet */
     uint32_t is_nested;        /* inside the host's allocator on behalf of a hook */
     uint32_t is_refused;       /* there was no record for this thread */
+    uintptr_t jump_pc;         /* where a jump off an alternate stack goes on; see altstack.h */
 };
 
 /* Grows when a thread renames another: each then asks for its name at its next sample. */

@@ -94,6 +94,9 @@ struct otp_thread *otp_thread_claim(void)
             t->generation++;
             t->busy = 0;
             t->has_timer = 0;
+            t->is_off = 0;
+            t->alt_low = 0;
+            t->alt_high = 0;
             t->due_first_ns = 0;
             t->due_told = 0;
             t->last_leaf = 0;

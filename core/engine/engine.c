@@ -6,6 +6,7 @@
 #include <linux/futex.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -17,6 +18,7 @@
 #include "core/capture/alloc.h"
 #include "core/capture/arch.h"
 #include "core/capture/arrears.h"
+#include "core/capture/altstack.h"
 #include "core/capture/capture.h"
 #include "core/capture/perf.h"
 #include "core/capture/scratch.h"
@@ -42,6 +44,10 @@ extern const char own_start[] __asm__("__ehdr_start") __attribute__((visibility(
 extern const char own_end[] __asm__("_end") __attribute__((visibility("hidden")));
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
                              void *dso);
+
+#ifndef AT_MINSIGSTKSZ
+#define AT_MINSIGSTKSZ 51
+#endif
 
 struct otp_engine otp_engine;
 
@@ -110,7 +116,7 @@ static void attach_main_thread(void)
 static void start_timer(void)
 {
     struct otp_thread *t = otp_thread_current();
-    if (t != NULL && otp_settings.is_cpu_on) {
+    if (t != NULL && otp_settings.is_cpu_on && t->is_off == 0) {
         (void)otp_timer_start(t);
     }
 }
@@ -157,6 +163,7 @@ static void after_fork_in_child(void)
     otp_engine.request = 0;
     otp_engine.done = 0;
     otp_store_relaxed(&otp_samples_taken, 0);
+    otp_signals_forget_lock();
     otp_worker_forget();
     otp_thread_forget_others();
     if (!otp_engine.conf.follow_fork) {
@@ -207,6 +214,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     otp_unwind_init();
     first_snapshot();
     otp_spawn_init();
+    otp_altstack_init((size_t)getauxval(AT_MINSIGSTKSZ));
     attach_main_thread();
     (void)__register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
     if (otp_real.at_quick_exit != NULL) {
@@ -252,8 +260,10 @@ static void request(uint32_t what)
 /* Whoever calls this has made wants_perf false, so that no new events are opened. */
 static void quiet(void)
 {
-    if (otp_settings.is_perf_used && otp_engine.pid == otp_sys_getpid() &&
-        otp_load_acquire(&otp_worker_alive) != 0) {
+    if (otp_worker_is_self()) {
+        otp_perf_close_all();
+    } else if (otp_settings.is_perf_used && otp_engine.pid == otp_sys_getpid() &&
+               otp_load_acquire(&otp_worker_alive) != 0) {
         request(OTP_REQUEST_QUIET);
     }
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Alternate signal stacks of the host. The kernel puts a tick on such a stack, and ends the process
+ * when it does not fit there: so a thread whose alternate stack has no room for a tick gets none.
+ */
+#ifndef OTP_CAPTURE_ALTSTACK_H
+#define OTP_CAPTURE_ALTSTACK_H
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* frame_bytes: what the kernel needs for one signal, 0 unknown (AT_MINSIGSTKSZ). Context: init. */
+void otp_altstack_init(size_t frame_bytes);
+/* The calling thread is about to set its alternate stack to s. Context: hot. */
+void otp_altstack_before(const stack_t *s);
+/* It has done so (or the kernel has refused). Context: hot. */
+void otp_altstack_after(const stack_t *s, bool is_done);
+
+/*
+ * Whether the calling thread is in a handler on its alternate stack in which ticks have been
+ * blocked by us: then they must stay so until it leaves that stack. Context: hot.
+ */
+bool otp_altstack_is_shielded(void);
+/*
+ * The mask to set instead of set when the handler changes its mask: never one that lets a tick in.
+ * set may be NULL. Context: hot.
+ */
+const sigset_t *otp_altstack_mask(int how, const sigset_t *set, sigset_t *copy);
+/*
+ * What to jump by instead of env: a jump off the alternate stack opens the mask before it leaves
+ * the stack, so the tick is kept blocked in copy, and the jump goes by way of a landing that
+ * unblocks it. env itself where this is not needed or its layout is not as known. Context: hot.
+ */
+struct __jmp_buf_tag *otp_altstack_jump(struct __jmp_buf_tag *env, struct __jmp_buf_tag *copy);
+
+#endif
