@@ -30,7 +30,7 @@ if need zstd; then
     strict
     zstd -dcq < prof.out | cmp -s - "$work/data.tar" || bad "the result is wrong"
     cpu_time_is_right
-    has_function cpu __libc_start_main $(files zstd)
+    has_function cpu start_thread $(files zstd)
     judge mappings $(files zstd) | grep -q '/zstd$' || bad "no frame in zstd"
 fi
 end
