@@ -34,7 +34,7 @@ void *malloc(size_t size)
 void free(void *p)
 {
     if (OTP_UNLIKELY(!otp_free_skip(p))) {
-        otp_alloc_forget(p);
+        p = otp_alloc_release(p);
     }
     otp_real.free(p);
 }

@@ -18,6 +18,8 @@
 #define otp_sub_relaxed(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_RELAXED)
 #define otp_add_acq_rel(p, v) __atomic_fetch_add((p), (v), __ATOMIC_ACQ_REL)
 #define otp_sub_acq_rel(p, v) __atomic_fetch_sub((p), (v), __ATOMIC_ACQ_REL)
+#define otp_or_release(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELEASE)
+#define otp_and_release(p, v) __atomic_fetch_and((p), (v), __ATOMIC_RELEASE)
 #define otp_exchange_acq_rel(p, v) __atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
 #define otp_cas_acq_rel(p, expected, desired)                                                      \
     __atomic_compare_exchange_n((p), (expected), (desired), false, __ATOMIC_ACQ_REL,               \

@@ -57,7 +57,10 @@ OTP_INLINE bool otp_free_skip(const void *p)
  */
 size_t otp_alloc_usable(const void *p, size_t usable);
 
-/* Books the end of p if it is a sampled block. Context: hot, before p is given back. */
-void otp_alloc_forget(void *p);
+/*
+ * Books the end of p if it is a sampled block. What the allocator is to free in its place: p, NULL
+ * when the block is kept for a later sample, or another block. Context: hot.
+ */
+void *otp_alloc_release(void *p);
 
 #endif

@@ -2,16 +2,19 @@
 #include "core/capture/alloc.h"
 
 #include <errno.h>
+#include <link.h>
 #include <string.h>
 
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
+#include "core/base/dynsym.h"
 #include "core/base/real.h"
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/random.h"
 #include "core/capture/scratch.h"
+#include "core/capture/stash.h"
 #include "core/capture/unwind.h"
 #include "core/ledger/live.h"
 
@@ -20,16 +23,20 @@
 #define TAG_MIN_INTERVAL ((uint64_t)256 << 10)
 /* From here on malloc may give a mapping of its own. */
 #define OWN_MAPPING_MIN ((size_t)128 << 10)
-/* glibc's per-thread cache ends at 1032. */
-#define UNCACHED_MIN ((size_t)1040)
 #define NEVER (UINT64_MAX / 2)
 
 uintptr_t otp_free_mask = UINTPTR_MAX;
 static bool is_tagging;
+static size_t (*usable_size)(void *p); /* NULL: freed samples cannot be kept */
 
 void otp_alloc_init(void)
 {
     is_tagging = otp_settings.heap_interval >= TAG_MIN_INTERVAL && otp_real.tag_memalign != NULL;
+    /* It must be of the allocator that frees, and belong to the blocks that carry a tag. */
+    if (is_tagging && otp_dynsym_find("malloc_usable_size", _DYNAMIC).object ==
+                          otp_dynsym_find("free", _DYNAMIC).object) {
+        usable_size = otp_real.malloc_usable_size;
+    }
     if (otp_settings.is_heap_on) {
         otp_store_relaxed(&otp_free_mask, is_tagging ? TAG_MASK : 0);
     }
@@ -173,16 +180,31 @@ static void unshield(uint64_t saved)
     otp_tls.countdown = saved;
 }
 
+/* A sampled block that was freed, for the next sample; NULL when none fits. */
+static void *kept_block(size_t size)
+{
+    struct otp_live mark;
+    void *p = otp_stash_take(size);
+    if (p != NULL) {
+        (void)otp_live_remove((uintptr_t)p, &mark);
+    }
+    return p;
+}
+
 /*
- * memalign that falls back to what the host asked for, errno as that leaves it. Small blocks are
- * made larger than what glibc keeps in its per-thread cache: from there the next allocation would
- * get the same address, and the thread's hottest block would be looked up at every free although it
- * is not sampled any more.
+ * A kept block or a new one; it falls back to what the host asked for, errno as that leaves it.
+ * Small blocks are larger than what glibc keeps in its per-thread cache: from there the next
+ * allocation would get the same address, and the thread's hottest block would be looked up at every
+ * free although it is not sampled any more.
  */
 static void *aligned_block(size_t size)
 {
+    void *p = kept_block(size);
+    if (p != NULL) {
+        return p;
+    }
     int saved = errno;
-    void *p = otp_real.tag_memalign(PAGE, size < UNCACHED_MIN ? UNCACHED_MIN : size);
+    p = otp_real.tag_memalign(PAGE, otp_stash_size(size));
     if (p == NULL) {
         errno = saved;
         p = otp_real.malloc(size);
@@ -227,7 +249,8 @@ static void *tagged_calloc(size_t count, size_t size)
 static void *move_to_tagged(void *p, size_t size)
 {
     int saved = errno;
-    void *q = otp_real.tag_memalign(PAGE, size);
+    void *q = kept_block(size);
+    q = q != NULL ? q : otp_real.tag_memalign(PAGE, otp_stash_size(size));
     errno = saved;
     if (q == NULL) {
         return p;
@@ -249,12 +272,28 @@ size_t otp_alloc_usable(const void *p, size_t usable)
     return size < usable ? size : usable;
 }
 
-void otp_alloc_forget(void *p)
+/* The mark of a block in the stash: a live object without account. */
+static const struct otp_live stashed;
+
+void *otp_alloc_release(void *p)
 {
     struct otp_live item;
-    if (p != NULL && otp_live_remove((uintptr_t)p, &item)) {
-        otp_ledger_sub(item.account, item.objects, item.bytes);
+    if (p == NULL || !otp_live_remove((uintptr_t)p, &item)) {
+        return p;
     }
+    if (OTP_UNLIKELY(item.account == NULL)) {
+        otp_real.free(p); /* freed twice by the host: the allocator shall see both */
+        return p;
+    }
+    otp_ledger_sub(item.account, item.objects, item.bytes);
+    if (usable_size == NULL || !otp_live_insert((uintptr_t)p, &stashed)) {
+        return p;
+    }
+    void *other = otp_stash_put(p, usable_size(p));
+    if (other != NULL) {
+        (void)otp_live_remove((uintptr_t)other, &item);
+    }
+    return other;
 }
 
 void *otp_sampled_malloc(size_t size, const struct otp_regs *regs);
@@ -300,7 +339,8 @@ void *otp_sampled_calloc(size_t count, size_t size, const struct otp_regs *regs)
 static void *realloc_followed(void *p, size_t size)
 {
     struct otp_live item;
-    bool was_sampled = !otp_free_skip(p) && p != NULL && otp_live_remove((uintptr_t)p, &item);
+    bool was_sampled = !otp_free_skip(p) && p != NULL && otp_live_remove((uintptr_t)p, &item) &&
+                       item.account != NULL;
     void *q = otp_real.realloc(p, size);
     if (was_sampled) {
         if (q == NULL && size != 0) {

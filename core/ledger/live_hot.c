@@ -100,7 +100,7 @@ static bool add_level(uint32_t count)
 bool otp_live_insert(uintptr_t addr, const struct otp_live *item)
 {
     struct otp_live old;
-    if (OTP_UNLIKELY(otp_live_remove(addr, &old))) {
+    if (OTP_UNLIKELY(otp_live_remove(addr, &old)) && old.account != NULL) {
         /* Freed by a way that is not interposed, and given out again. */
         otp_ledger_sub(old.account, old.objects, old.bytes);
     }
