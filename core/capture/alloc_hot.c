@@ -145,26 +145,35 @@ static void book(void *arg)
     }
 }
 
+static void book_on_scratch(struct otp_thread *t, struct job *j, const struct otp_regs *regs)
+{
+    t->scratch = otp_scratch_claim();
+    if (OTP_UNLIKELY(t->scratch == 0)) {
+        otp_count(OTP_COUNT_NO_SCRATCH, 1);
+        return;
+    }
+    void *base = otp_scratch_base(t->scratch);
+    j->unwind = otp_unwind_at(base);
+    otp_unwind_from_call(j->unwind, t, regs);
+    otp_arch_call_on(otp_unwind_stack_top(base), book, j);
+    otp_scratch_release(t->scratch);
+    t->scratch = 0;
+}
+
 /* Records block (NULL: the allocation failed, nothing is recorded) and leaves capture. */
 static void end(struct otp_thread *t, void *block, size_t size, const struct otp_regs *regs)
 {
     otp_tls.countdown = draw_gap(t);
-    if (block != NULL) {
-        t->scratch = otp_scratch_claim();
-        if (OTP_LIKELY(t->scratch != 0)) {
-            void *base = otp_scratch_base(t->scratch);
-            struct job j = {.thread = t, .unwind = otp_unwind_at(base), .size = size};
-            j.block = (uintptr_t)block;
-            otp_unwind_from_call(j.unwind, t, regs);
-            otp_arch_call_on(otp_unwind_stack_top(base), book, &j);
-            otp_scratch_release(t->scratch);
-            t->scratch = 0;
-        } else {
-            otp_count(OTP_COUNT_NO_SCRATCH, 1);
-        }
-        otp_capture_note_sample();
+    if (block == NULL) {
+        otp_thread_leave(t);
+        return;
     }
+    struct job j = {.thread = t, .block = (uintptr_t)block, .size = size};
+    uint64_t mask = otp_scratch_block();
+    book_on_scratch(t, &j, regs);
+    otp_capture_note_sample();
     otp_thread_leave(t);
+    otp_scratch_unblock(mask); /* a tick that has come due in between finds capture left */
 }
 
 /* Calls of the host's allocator to itself must neither be counted nor sampled: see I2. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/capture/scratch.h"
 
+#include <signal.h>
+
 #include "core/base/atomic.h"
 #include "core/base/hotmem.h"
+#include "core/base/sys.h"
 #include "core/capture/arch.h"
 
 static uintptr_t first_base;
@@ -41,6 +44,19 @@ void otp_scratch_release(uint32_t taken)
         (void)__atomic_fetch_and(&taken_bits, ~(1U << (taken - 1)),
                                  __ATOMIC_RELEASE); /* pairs: SCRATCH */
     }
+}
+
+uint64_t otp_scratch_block(void)
+{
+    uint64_t all = ~UINT64_C(0);
+    uint64_t before = 0;
+    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
+    return before;
+}
+
+void otp_scratch_unblock(uint64_t mask)
+{
+    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof(mask));
 }
 
 void *otp_scratch_base(uint32_t taken)

@@ -28,7 +28,7 @@ struct tick {
     const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
     uint64_t cpu_now_ns; /* of the thread */
-    uintptr_t leaf; /* function to put below the stack; 0: none */
+    uintptr_t leaf;      /* function to put below the stack; 0: none */
 };
 
 static void sample(void *arg)
@@ -114,5 +114,7 @@ void otp_sampled_last_tick(const struct otp_regs *regs)
 {
     struct otp_thread *t = otp_tls.thread;
     struct tick k = {.thread = t, .call = regs, .leaf = t->last_leaf};
+    uint64_t mask = otp_scratch_block();
     take(&k, otp_regs_sp(regs));
+    otp_scratch_unblock(mask);
 }
