@@ -69,19 +69,26 @@ def equal_work():
 
 def total():
     head("the total against getrusage, at 100 Hz (within 1 %)")
-    seconds = 1 if QUICK else 5
-    run = Run([host("cpu"), "split", 2, seconds * 1000],
-              {"INTERVAL": "200ms" if QUICK else "1s"})
-    within("%d s of CPU, heap profile on" % (2 * seconds), run.truth()["rusage"][0],
+    ms = 1000 if QUICK else 5500
+    run = Run([host("cpu"), "split", 2, ms])
+    within("%.0f s of CPU, heap profile on" % (2 * ms / 1000), run.truth()["rusage"][0],
            run.total("cpu"), 0.01)
     exact("samples x period", run.total("samples") * 10**7, run.total("cpu"))
-    ranges = [(f["cpu"].time, f["cpu"].duration) for f in run.flushes if "cpu" in f]
-    tell("%d flushes" % len(ranges))
-    holds("several flushes", len(ranges) >= 2)
-    gaps = [b[0] - (a[0] + a[1]) for a, b in zip(ranges, ranges[1:])]
+
+
+def ranges():
+    head("time ranges of consecutive flushes")
+    run = Run([host("cpu"), "split", 2, 600 if QUICK else 2000],
+              {"INTERVAL": "200ms" if QUICK else "1s"})
+    found = [(f["cpu"].time, f["cpu"].duration) for f in run.flushes if "cpu" in f]
+    tell("%d flushes" % len(found))
+    holds("several flushes", len(found) >= 2)
+    gaps = [b[0] - (a[0] + a[1]) for a, b in zip(found, found[1:])]
     exact("time between consecutive flushes", 0, sum(abs(g) for g in gaps))
     same = all(len({(p.time, p.duration) for p in f.values()}) == 1 for f in run.flushes)
     holds("all profiles of a flush have one time range", same)
+    spread("cpu: the sum over all flushes", sum(run.truth()[t][0] for t in ("w000", "w001")),
+           run.site("cpu", "burn_until"), total_sigma(1e7, 2))
 
 
 def fine():
@@ -219,5 +226,5 @@ def flushes():
 
 
 def all_cases():
-    table.each(shares, equal_work, total, fine, burst, short_lives, blocked, clone, idle, names,
-               timestamps, flushes)
+    table.each(shares, equal_work, total, ranges, fine, burst, short_lives, blocked, clone, idle,
+               names, timestamps, flushes)
