@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a command and tells what it cost: spawn [NAME=VALUE…] COMMAND [ARGUMENT…]. The last line of stdout is the CPU
- * time in microseconds (children that were waited for included), the largest resident size in KiB and the
- * elapsed time in microseconds. A small program, because a child's largest size begins with its parent's.
+ * Runs a command and tells what it cost: spawn [NAME=VALUE…] COMMAND [ARGUMENT…]. The last line
+ * of stdout is the CPU time in microseconds (children that were waited for included), the
+ * largest resident size in KiB and the elapsed time in microseconds. A small program, because a
+ * child's largest size begins with its parent's.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -49,7 +50,9 @@ int main(int argc, char **argv)
     if (pid < 0 || wait4(pid, &status, 0, &u) != pid) {
         return 125;
     }
-    printf("%ld %ld %ld\n", (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 + u.ru_utime.tv_usec + u.ru_stime.tv_usec,
+    printf("%ld %ld %ld\n",
+           (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000000 + u.ru_utime.tv_usec +
+               u.ru_stime.tv_usec,
            u.ru_maxrss, now_us() - begin);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 126;
 }

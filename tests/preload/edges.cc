@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that allocations are served, and counted where the library is already or still there, at the edges of a
- * process and of its threads: before all constructors, in constructors and destructors of static and of
- * thread-local objects, in handlers of atexit and of thread-specific data, and inside the loader. Each edge
- * allocates 10 blocks of 1000 bytes in a function edge_… of its own.
+ * Proves that allocations are served, and counted where the library is already or still there,
+ * at the edges of a process and of its threads: before all constructors, in constructors and
+ * destructors of static and of thread-local objects, in handlers of atexit and of thread-
+ * specific data, and inside the loader. Each edge allocates 10 blocks of 1000 bytes in a
+ * function edge_… of its own.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -44,7 +45,7 @@ static void before_all(int, char **, char **)
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*preinit)(int, char **,
-                                                                       char **) = before_all;
+                                                                        char **) = before_all;
 
 /* The answer for a missing symbol is allocated by the loader, with calloc. */
 __attribute__((constructor)) static void constructor()
@@ -60,14 +61,26 @@ __attribute__((destructor)) static void destructor()
 }
 
 struct statically {
-    statically() { edge_static_object(); }
-    ~statically() { edge_static_end(); }
+    statically()
+    {
+        edge_static_object();
+    }
+    ~statically()
+    {
+        edge_static_end();
+    }
     std::string text = std::string(5000, 'x');
 };
 
 struct in_thread {
-    in_thread() { edge_thread_object(); }
-    ~in_thread() { edge_thread_end(); }
+    in_thread()
+    {
+        edge_thread_object();
+    }
+    ~in_thread()
+    {
+        edge_thread_end();
+    }
     std::string text = std::string(5000, 'y');
 };
 

@@ -153,12 +153,24 @@ static void way_failed_exec(void)
 }
 
 static const struct way ways[] = {
-    {"exit", way_exit},         {"_exit", way_exit_now},      {"_Exit", way_exit_std},
-    {"quick_exit", way_quick},  {"abort", way_abort},         {"thread", way_thread_exit},
-    {"TERM", way_term},         {"exit_group", way_kernel},   {"main-leaves", way_main_leaves},
-    {"execve", way_execve},     {"execv", way_execv},         {"execvp", way_execvp},
-    {"execvpe", way_execvpe},   {"execl", way_execl},         {"execlp", way_execlp},
-    {"execle", way_execle},     {"fexecve", way_fexecve},     {"execveat", way_execveat},
+    {"exit", way_exit},
+    {"_exit", way_exit_now},
+    {"_Exit", way_exit_std},
+    {"quick_exit", way_quick},
+    {"abort", way_abort},
+    {"thread", way_thread_exit},
+    {"TERM", way_term},
+    {"exit_group", way_kernel},
+    {"main-leaves", way_main_leaves},
+    {"execve", way_execve},
+    {"execv", way_execv},
+    {"execvp", way_execvp},
+    {"execvpe", way_execvpe},
+    {"execl", way_execl},
+    {"execlp", way_execlp},
+    {"execle", way_execle},
+    {"fexecve", way_fexecve},
+    {"execveat", way_execveat},
     {"failed-exec", way_failed_exec},
 };
 

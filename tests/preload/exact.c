@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that with every allocation sampled the heap profile is exact: each function site_… allocates and
- * frees a known amount and adds it to its own account; at the end the accounts are printed, one line
- * "NAME alloc_objects alloc_space inuse_objects inuse_space" each.
- * exact [THREADS [ROUNDS]]: the same in several threads; blocks cross from thread to thread.
+ * Proves that with every allocation sampled the heap profile is exact: each function site_…
+ * allocates and frees a known amount and adds it to its own account; at the end the accounts
+ * are printed, one line "NAME alloc_objects alloc_space inuse_objects inuse_space" each. exact
+ * [THREADS [ROUNDS]]: the same in several threads; blocks cross from thread to thread.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -23,17 +23,31 @@ struct truth {
 };
 
 static struct truth truths[] = {
-    {.name = "site_malloc"},   {.name = "site_calloc"},        {.name = "site_realloc"},
-    {.name = "site_shrink"},   {.name = "site_reallocarray"},  {.name = "site_memalign"},
-    {.name = "site_aligned"},  {.name = "site_posix"},         {.name = "site_valloc"},
-    {.name = "site_pvalloc"},  {.name = "site_zero"},          {.name = "site_big"},
-    {.name = "site_failing"},  {.name = "site_other_thread"},  {.name = "site_strdup"},
+    {.name = "site_malloc"},  {.name = "site_calloc"},       {.name = "site_realloc"},
+    {.name = "site_shrink"},  {.name = "site_reallocarray"}, {.name = "site_memalign"},
+    {.name = "site_aligned"}, {.name = "site_posix"},        {.name = "site_valloc"},
+    {.name = "site_pvalloc"}, {.name = "site_zero"},         {.name = "site_big"},
+    {.name = "site_failing"}, {.name = "site_other_thread"}, {.name = "site_strdup"},
     {.name = "site_null"},
 };
 
 enum {
-    MALLOC, CALLOC, REALLOC, SHRINK, REALLOCARRAY, MEMALIGN, ALIGNED, POSIX, VALLOC, PVALLOC, ZERO, BIG,
-    FAILING, OTHER_THREAD, STRDUP, FROM_NULL,
+    MALLOC,
+    CALLOC,
+    REALLOC,
+    SHRINK,
+    REALLOCARRAY,
+    MEMALIGN,
+    ALIGNED,
+    POSIX,
+    VALLOC,
+    PVALLOC,
+    ZERO,
+    BIG,
+    FAILING,
+    OTHER_THREAD,
+    STRDUP,
+    FROM_NULL,
 };
 
 static pthread_barrier_t barrier;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that each process reports its own allocations and only those: forks HOW [COUNT]. The parent allocates in
- * parent_allocates (100 blocks of 1000 bytes), each child in child_allocates (50 blocks of 2000), and half of what
- * the child got from its parent it frees.
+ * Proves that each process reports its own allocations and only those: forks HOW [COUNT]. The
+ * parent allocates in parent_allocates (100 blocks of 1000 bytes), each child in
+ * child_allocates (50 blocks of 2000), and half of what the child got from its parent it frees.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -144,7 +144,7 @@ static int by_system(int count)
     (void)count;
     char command[4200] = "exec ";
     ssize_t n = readlink("/proc/self/exe", command + 5, sizeof(command) - 100);
-    strcpy(command + 5 + (n < 0 ? 0 : n), " none");
+    memcpy(command + 5 + (n < 0 ? 0 : n), " none", 6);
     return system(command);
 }
 
@@ -166,7 +166,10 @@ static int run_clone(void *arg)
     return 0;
 }
 
-/* A process made without fork, which shares nothing; its end is the system call of glibc's clone. */
+/*
+ * A process made without fork, which shares nothing; its end is the system call of glibc's
+ * clone.
+ */
 static int by_clone(int count)
 {
     (void)count;
@@ -186,10 +189,17 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int count);
     } ways[] = {
-        {"none", by_none},         {"fork", by_fork},       {"threads", by_fork_with_threads},
-        {"later", by_fork_then_threads}, {"vfork", by_vfork}, {"vfork-exit", by_vfork_exit},
-        {"spawn", by_spawn},       {"system", by_system},   {"daemon", by_daemon},
-        {"grandchild", by_grandchild}, {"clone", by_clone},
+        {"none", by_none},
+        {"fork", by_fork},
+        {"threads", by_fork_with_threads},
+        {"later", by_fork_then_threads},
+        {"vfork", by_vfork},
+        {"vfork-exit", by_vfork_exit},
+        {"spawn", by_spawn},
+        {"system", by_system},
+        {"daemon", by_daemon},
+        {"grandchild", by_grandchild},
+        {"clone", by_clone},
     };
     parent_allocates();
     int bad = -1;

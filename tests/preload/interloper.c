@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another preloaded library that wraps the allocator, with its own idea of a block: a header of 16 bytes. Blocks of one
- * layer that reach another's free are found out. interloper_count tells that it took part.
+ * Another preloaded library that wraps the allocator, with its own idea of a block: a header of
+ * 16 bytes. Blocks of one layer that reach another's free are found out. interloper_count tells
+ * that it took part.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,36 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that wait long for their first moment on a CPU, because others keep it busy, and then burn 20
- * milliseconds in late_burn. They must not be counted twice.
+ * A thread that waits two and a half seconds for its first moment on a CPU, as happens on a
+ * busy machine, and then burns 300 milliseconds in late_burn: it must not be counted twice.
+ * What holds the thread back here is a tracer, the parent.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
-#include <sched.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
-#define LATE 24
-#define BUSY 4
-#define ROUNDS 4
+#define HELD_US 2500000
 
-static volatile int is_over;
+/* Shared by tracer and traced: 1: hold the next thread back; 2: it was held. */
+static volatile int *stage;
 
-static long used_us(void)
+__attribute__((noinline)) void burn_until(long end_us)
 {
     struct timespec ts;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-    return ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
+    volatile uint64_t x = 1;
+    do {
+        for (int i = 0; i < 10000; i++) {
+            x = x * 6364136223846793005U + 1;
+        }
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+    } while (ts.tv_sec * 1000000 + ts.tv_nsec / 1000 < end_us);
 }
 
 __attribute__((noinline)) void late_burn(void)
 {
-    volatile uint64_t x = 1;
-    while (used_us() < 20000) {
-        for (int i = 0; i < 10000; i++) {
-            x = x * 6364136223846793005U + 1;
-        }
-    }
+    burn_until(300000);
+    __asm__ volatile("");
 }
 
 static void *late(void *arg)
@@ -39,36 +46,56 @@ static void *late(void *arg)
     return arg;
 }
 
-static void *busy(void *arg)
+static int traced(void)
 {
-    long end = used_us() + 4000000;
-    while (!is_over && used_us() < end) {
+    pthread_t t;
+    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    raise(SIGSTOP);
+    burn_until(100000); /* the library has started its own thread by now */
+    usleep(200000);
+    *stage = 1;
+    pthread_create(&t, NULL, late, NULL);
+    pthread_join(t, NULL);
+    return *stage == 2 ? 0 : 3;
+}
+
+/* Lets a stopped thread go on, with the signal that stopped it. */
+static void go_on(pid_t tid, int status)
+{
+    int signo = WSTOPSIG(status);
+    int is_event = status >> 16 != 0 || signo == SIGSTOP || signo == SIGTRAP;
+    if (signo == SIGSTOP && *stage == 1) {
+        *stage = 2;
+        usleep(HELD_US);
     }
-    return arg;
+    ptrace(PTRACE_CONT, tid, NULL, (void *)(intptr_t)(is_event ? 0 : signo));
 }
 
 int main(void)
 {
-    pthread_t busy_threads[BUSY];
-    pthread_t late_threads[LATE];
-    struct sched_param param = {.sched_priority = 0};
-    for (int i = 0; i < BUSY; i++) {
-        pthread_create(&busy_threads[i], NULL, busy, NULL);
+    int status;
+    stage = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t child = fork();
+    if (child == 0) {
+        exit(traced());
     }
-    /* Threads inherit it. */
-    int refused = sched_setscheduler(0, SCHED_IDLE, &param) != 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        for (int i = 0; i < LATE; i++) {
-            refused += pthread_create(&late_threads[i], NULL, late, NULL) != 0;
+    if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) {
+        return 2;
+    }
+    ptrace(PTRACE_SETOPTIONS, child, NULL,
+           (void *)(intptr_t)(PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL));
+    ptrace(PTRACE_CONT, child, NULL, NULL);
+    for (;;) {
+        pid_t tid = waitpid(-1, &status, __WALL);
+        if (tid < 0) {
+            return errno == ECHILD ? 4 : 5;
         }
-        for (int i = 0; i < LATE; i++) {
-            pthread_join(late_threads[i], NULL);
+        if (tid == child && WIFEXITED(status)) {
+            printf("ended with %d\n", WEXITSTATUS(status));
+            return WEXITSTATUS(status);
+        }
+        if (WIFSTOPPED(status)) {
+            go_on(tid, status);
         }
     }
-    is_over = 1;
-    for (int i = 0; i < BUSY; i++) {
-        pthread_join(busy_threads[i], NULL);
-    }
-    printf("refused %d\n", refused);
-    return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocates in loop_step again and again until PATH exists, at most SECONDS; then ends with 0, or 1 when the
- * time ran out: loop PATH SECONDS. Prints "started" at once.
+ * Allocates in loop_step again and again until PATH exists, at most SECONDS; then ends with 0,
+ * or 1 when the time ran out: loop PATH SECONDS. Prints "started" at once.
  */
 #include <stdio.h>
 #include <stdlib.h>

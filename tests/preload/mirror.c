@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows what a program can see of itself, to be compared with and without the library: descriptors, signal mask,
- * pending signals, dispositions, timers, environment, working folder, umask, limits, children. mirror [close]: closes
- * all descriptors above 2 first, and checks that the next ones are the lowest.
+ * Shows what a program can see of itself, to be compared with and without the library:
+ * descriptors, signal mask, pending signals, dispositions, timers, environment, working folder,
+ * umask, limits, children. mirror [close]: closes all descriptors above 2 first, and checks
+ * that the next ones are the lowest.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -9,7 +9,8 @@
 #define JOIN(a, b) JOIN_(a, b)
 #define SPACE JOIN(plugin_, PLUGIN_NAME)
 
-namespace SPACE {
+namespace SPACE
+{
 
 /* Keeps one block of 3000 bytes, frees one of 500. */
 __attribute__((noinline)) void *allocate()

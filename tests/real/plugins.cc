@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that a lively program is profiled whole and unharmed: 64 named threads that throw, catch and allocate, while
- * another one loads and unloads plugins, often at the address where another plugin has just been.
- * plugins FOLDER ROUNDS: prints what it has done.
+ * Proves that a lively program is profiled whole and unharmed: 64 named threads that throw,
+ * catch and allocate, while another one loads and unloads plugins, often at the address where
+ * another plugin has just been. plugins FOLDER ROUNDS: prints what it has done.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,7 +18,8 @@
 #include <thread>
 #include <vector>
 
-namespace {
+namespace
+{
 
 constexpr int thread_count = 64;
 std::atomic<long> caught{0};
@@ -34,8 +35,13 @@ long cpu_ms()
 } // namespace
 
 struct resource {
-    explicit resource(int v) : value(std::make_unique<int>(v)) {}
-    ~resource() { destroyed++; }
+    explicit resource(int v) : value(std::make_unique<int>(v))
+    {
+    }
+    ~resource()
+    {
+        destroyed++;
+    }
     std::unique_ptr<int> value;
     static thread_local long destroyed;
 };
@@ -103,7 +109,8 @@ void load_and_unload(const std::string &folder, int rounds, std::vector<void *> 
     pthread_setname_np(pthread_self(), "loader");
     for (int i = 0; i < rounds; i++) {
         for (const char *name : names) {
-            void *handle = dlopen((folder + "/plugin_" + name + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
+            void *handle =
+                dlopen((folder + "/plugin_" + name + ".so").c_str(), RTLD_NOW | RTLD_LOCAL);
             if (handle == nullptr) {
                 fprintf(stderr, "%s\n", dlerror());
                 failures++;
@@ -133,6 +140,7 @@ int main(int argc, char **argv)
         }
     }
     loader.join();
-    printf("plugins %zu failures %ld %s\n", kept.size(), failures.load(), caught > 0 ? "caught" : "");
+    printf("plugins %zu failures %ld %s\n", kept.size(), failures.load(),
+           caught > 0 ? "caught" : "");
     return failures != 0;
 }
