@@ -268,6 +268,11 @@ static void feed_line(struct otp_http1_response *r, char c)
         read_line(r);
         return;
     }
+    /* What does not begin as a response is known at once: it may never have an end of a line. */
+    if (r->state == OTP_HTTP1_STATUS_LINE && r->line_len < 7 && c != "HTTP/1."[r->line_len]) {
+        spoil(r, "this is no HTTP/1 response");
+        return;
+    }
     bool is_control = ((unsigned char)c < ' ' && c != '\t' && c != '\r') || c == 0x7f;
     bool is_lone_cr =
         r->line_len > 0 && r->line_len <= OTP_HTTP1_LINE_MAX && r->line[r->line_len - 1] == '\r';

@@ -14,8 +14,8 @@
 #include "core/export/stream.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define LAST_PAUSE_NS 50000000U /* between attempts when the process is about to end */
-#define BUSY_WAKE_NS 20000000U  /* a request under way is looked at so often */
+#define LAST_PAUSE_NS 200000000U /* between attempts when the process is about to end */
+#define BUSY_WAKE_NS 20000000U   /* a request under way is looked at so often */
 #define WAIT_MAX_S UINT64_C(3600)
 #define HEAD_MAX ((size_t)64 << 10)
 #define READ_BYTES 2048U
@@ -276,7 +276,12 @@ static bool turn_grpc(struct otp_sink_otlp *k)
     case OTP_GRPC_UNSEEN:
         disconnect(k);
         again_later(k, false, 0);
-        k->retry_ns = k->failures > 1 ? k->retry_ns : 0;
+        if (k->failures == 1) {
+            k->retry_ns = 0; /* it was closing just then */
+        } else {
+            otp_sink_otlp_fail(k, "deliver to",
+                               (struct otp_tls_fault){.text = "it takes no calls"});
+        }
         return true;
     case OTP_GRPC_BROKEN:
         lose(k, "send to", fault);

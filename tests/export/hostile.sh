@@ -1,0 +1,245 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# hostile.sh: OTLP outputs and servers of every kind of manners. Whatever a server does, the program's output,
+# status and time are its own, nothing is sent twice that was answered, and what is lost is said.
+. "$(dirname "$0")/../common.sh"
+host busy
+busy=$host
+
+# server TEMPER [CERTIFICATE KEY]: starts it in $d/server; $port.
+server() {
+    mkdir -p "$d/server"
+    rm -f "$d/server/port" "$d/server/requests"
+    "$python" "$here/server.py" "$d/server" "$@" 2> "$d/server.err" &
+    server=$!
+    pids="$pids $server"
+    wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
+    port=$(cat "$d/server/port")
+}
+
+stop_server() {
+    kill "$server" 2> /dev/null
+    wait "$server" 2> /dev/null
+}
+
+# run OUTPUT MILLISECONDS [SETTING…]: the program, profiled into OUTPUT and a file; $took in ms.
+run() {
+    output=$1 span=$2
+    shift 2
+    began=$(date +%s%N)
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$output,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
+        OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_LOG=warn OTEL_EXPORTER_OTLP_TIMEOUT=300 BUSY_REPORT="$d/worst" \
+        "$@" "$busy" "$span"
+    status=$?
+    took=$((($(date +%s%N) - began) / 1000000))
+    equal "exit status" 3 "$status"
+    equal "output" "done" "$(cat "$d/prof.out")"
+    # One round takes 100 microseconds of the thread's own time; a flush must not become a part of it.
+    between "the longest round in microseconds" 0 20000 "$(cat "$d/worst")"
+    between "time in ms" "$span" $((span + 2500)) "$took"
+    flushes=$(find "$p" -type f | wc -l)
+    [ "$flushes" -ge 1 ] || bad "no flush"
+}
+
+requests() {
+    if [ -f "$d/server/requests" ]; then wc -l < "$d/server/requests"; else echo 0; fi
+}
+
+distinct() {
+    cut -d ' ' -f 3 "$d/server/requests" 2> /dev/null | sort -u | wc -l
+}
+
+says() {
+    for words; do
+        grep -qF -- "$words" "$d/prof.err" || bad "standard error does not say '$words': $(head -c 400 "$d/prof.err")"
+    done
+}
+
+quiet() {
+    equal "standard error" "" "$(cat "$d/prof.err")"
+}
+
+begin "a good server gets each flush once, with all headers"
+server answers:200
+run "http://127.0.0.1:$port" 700 OTELPROF_INTERVAL=200ms OTEL_EXPORTER_OTLP_HEADERS="x-extra=a%20b"
+quiet
+equal "requests" "$flushes" "$(requests)"
+equal "distinct" "$flushes" "$(distinct)"
+grep -qv '^/v1development/profiles .* type=application/x-protobuf encoding=none version=1 agent=libotelprof/.* extra=a b$' \
+    "$d/server/requests" && bad "$(head -n 1 "$d/server/requests")"
+for n in $(seq 0 $((flushes - 1))); do
+    cmp -s "$d/server/$n.body" "$p/$n.otlp" || bad "body $n is not the file's message"
+done
+stop_server
+end
+
+begin "the path of an endpoint, and the encodings"
+server answers:200
+for pair in ENDPOINT=/:/v1development/profiles ENDPOINT=/base:/base/v1development/profiles \
+    ENDPOINT=/base/:/base/v1development/profiles PROFILES_ENDPOINT=/own/path:/own/path PROFILES_ENDPOINT=:/; do
+    rm -f "$d/server/requests"
+    name=${pair%%=*} rest=${pair#*=}
+    run otlp 100 "OTEL_EXPORTER_OTLP_$name=http://127.0.0.1:$port${rest%%:*}" OTEL_EXPORTER_OTLP_COMPRESSION=gzip
+    equal "path for $pair" "${rest#*:} gzip" "$(sed 's/^\([^ ]*\) .*encoding=\([a-z]*\).*/\1 \2/' "$d/server/requests" | sort -u)"
+done
+quiet
+stop_server
+end
+
+for code in 400 401 403 404 405 408 413 415 418 500 501 505 300 302 304 307; do
+    begin "$code is final: one request for each flush, and it is said"
+    server "answers:$code;Location: http://127.0.0.1:1/;=hex:1207746f6f20626967"
+    run "http://127.0.0.1:$port" 100
+    equal "requests" "$flushes" "$(requests)"
+    says "HTTP status $code"
+    [ "$code" = 304 ] || says "too big"
+    stop_server
+    end
+done
+
+for code in 429 502 503 504; do
+    begin "$code is tried again until it is taken"
+    server "answers:$code,200"
+    run "http://127.0.0.1:$port" 100
+    equal "requests" $((flushes + 1)) "$(requests)"
+    equal "distinct" "$flushes" "$(distinct)"
+    stop_server
+    end
+done
+
+begin "Retry-After in seconds is kept, also at the end"
+server "answers:503;Retry-After: 2,200"
+run "http://127.0.0.1:$port" 100
+equal "requests" 1 "$(requests)"
+says "HTTP status 503"
+stop_server
+end
+
+begin "Retry-After as a date is kept while the program runs"
+server "answers:503;date,200"
+run "http://127.0.0.1:$port" 3500 OTELPROF_INTERVAL=300ms
+equal "distinct" "$flushes" "$(distinct)"
+equal "requests" $((flushes + 1)) "$(requests)"
+stop_server
+end
+
+begin "a partial success is said and never sent again"
+server "answers:200;=hex:0a09080312056e6f206f6b"
+run "http://127.0.0.1:$port" 100
+equal "requests" "$flushes" "$(requests)"
+says "no ok" "profiles rejected: 3"
+stop_server
+end
+
+begin "a partial success of nothing is no news"
+server "answers:200;=hex:0a00"
+run "http://127.0.0.1:$port" 100
+quiet
+stop_server
+end
+
+for t in silent slow deaf close cut half reset; do
+    begin "$t: the program ends in time"
+    server $t
+    run "http://127.0.0.1:$port" 400 OTELPROF_INTERVAL=200ms
+    [ "$t" = slow ] || says "127.0.0.1"
+    stop_server
+    end
+done
+
+for t in endless-head endless-body endless-chunks garbage two-lengths chunk-lie bad-gzip; do
+    begin "$t: final, once for each flush"
+    server $t
+    run "http://127.0.0.1:$port" 400 OTELPROF_INTERVAL=200ms
+    equal "requests" "$flushes" "$(requests)"
+    stop_server
+    end
+done
+
+begin "nobody listens"
+run "http://127.0.0.1:1" 300 OTELPROF_INTERVAL=100ms
+says "connection refused"
+between "lines" 1 2 "$(wc -l < "$d/prof.err")"
+end
+
+begin "a shutdown time-out of 0 waits for nothing"
+server silent
+run "http://127.0.0.1:$port" 200 OTELPROF_SHUTDOWN_TIMEOUT=0
+between "time in ms" 200 600 "$took"
+stop_server
+end
+
+begin "an endpoint that makes no sense"
+run otlp 100 OTEL_EXPORTER_OTLP_ENDPOINT=ftp://x
+says "must be an http:// or https:// URL"
+run otlp 100 OTEL_EXPORTER_OTLP_ENDPOINT="http://user:secret@127.0.0.1:1"
+says "without a password"
+grep -q secret "$d/prof.err" && bad "the password is in the log"
+end
+
+begin "secrets of headers are nowhere"
+server answers:403
+run "http://127.0.0.1:$port" 100 OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20topsecret,broken%zz=topsecret" OTELPROF_LOG=debug
+says "1 of the headers"
+grep -q topsecret "$d/prof.err" && bad "in the log"
+grep -q topsecret "$p"/* && bad "in a profile"
+stop_server
+end
+
+for t in garbage goaway reset refuse flood headers silent no-status settings; do
+    begin "gRPC $t: the program ends in time"
+    server "h2:$t"
+    run "grpc://127.0.0.1:$port" 400 OTELPROF_INTERVAL=200ms
+    says "127.0.0.1"
+    stop_server
+    end
+done
+
+begin "gRPC: a good server gets each flush once"
+server "h2:status=0"
+run "grpc://127.0.0.1:$port" 600 OTELPROF_INTERVAL=200ms
+quiet
+equal "requests" "$flushes" "$(requests)"
+stop_server
+end
+
+begin "gRPC: a server that says good-bye after each call gets each flush once"
+server "h2:goaway-after"
+run "grpc://127.0.0.1:$port" 600 OTELPROF_INTERVAL=200ms
+quiet
+equal "requests" "$flushes" "$(requests)"
+stop_server
+end
+
+for code in 1 4 10 11 14 15; do
+    begin "gRPC status $code is tried again"
+    server "h2:status=$code;0"
+    run "grpc://127.0.0.1:$port" 100
+    equal "requests" $((flushes + 1)) "$(requests)"
+    stop_server
+    end
+done
+
+for code in 2 3 5 6 7 8 9 12 13 16; do
+    begin "gRPC status $code is final"
+    server "h2:status=$code"
+    run "grpc://127.0.0.1:$port" 100
+    equal "requests" "$flushes" "$(requests)"
+    says "gRPC status $code: no room"
+    stop_server
+    end
+done
+
+begin "gRPC: RESOURCE_EXHAUSTED with RetryInfo is tried again"
+# google.rpc.Status{8, details: [Any{RetryInfo{100 ms}}]}
+details=$("$python" -c 'import base64
+info = b"\x0a\x05\x10\x80\xc2\xd7\x2f"
+any = b"\x0a\x28type.googleapis.com/google.rpc.RetryInfo\x12" + bytes([len(info)]) + info
+print(base64.b64encode(b"\x08\x08\x1a" + bytes([len(any)]) + any).decode().rstrip("="))')
+server "h2:status=8/$details;0"
+run "grpc://127.0.0.1:$port" 100
+equal "requests" $((flushes + 1)) "$(requests)"
+stop_server
+end
+
+finish
