@@ -78,14 +78,18 @@ OTP_EXPORT int unshare(int flags)
 {
     otp_real_init();
     otp_engine_step_aside();
-    return otp_real.unshare(flags);
+    int r = otp_real.unshare(flags);
+    otp_engine_step_back();
+    return r;
 }
 
 OTP_EXPORT int setns(int fd, int kind)
 {
     otp_real_init();
     otp_engine_step_aside();
-    return otp_real.setns(fd, kind);
+    int r = otp_real.setns(fd, kind);
+    otp_engine_step_back();
+    return r;
 }
 
 OTP_EXPORT int execve(const char *path, char *const argv[], char *const envp[])

@@ -20,6 +20,7 @@ struct otp_capture_settings {
     bool is_perf_used;  /* it does; set by the worker */
     bool has_thread_id; /* thread.id is part of a sample's context */
     bool has_thread_name;
+    int pid;             /* of the process that is profiled */
     int signo;           /* of the CPU timers */
     uint32_t max_depth;  /* frames, the marker of a cut stack included */
     uint32_t ring_bytes; /* power of two */

@@ -46,6 +46,11 @@ void otp_scratch_release(uint32_t taken)
     }
 }
 
+void otp_scratch_forget(void)
+{
+    otp_store_relaxed(&taken_bits, 0);
+}
+
 uint64_t otp_scratch_block(void)
 {
     uint64_t all = ~UINT64_C(0);

@@ -146,6 +146,9 @@ bool otp_signals_start(bool wants_timer, void (*callback)(void))
     if (wants_timer && !take_any_tick()) {
         return false;
     }
+    if (otp_settings.pid == 1) {
+        return true; /* the kernel keeps deadly signals at their default from it anyway */
+    }
     deadly_callback = callback;
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         guard(&deadly[i]);

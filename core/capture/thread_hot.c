@@ -152,7 +152,8 @@ struct otp_thread *otp_thread_current(void)
     if (OTP_LIKELY(t != NULL) || otp_tls.is_refused != 0) {
         return t;
     }
-    t = otp_thread_claim();
+    /* A process that shares our memory (a clone that is no thread) may end at any time unseen. */
+    t = otp_sys_getpid() == otp_settings.pid ? otp_thread_claim() : NULL;
     if (t == NULL) {
         otp_tls.is_refused = 1;
         return NULL;

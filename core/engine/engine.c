@@ -50,6 +50,7 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (
 #endif
 
 struct otp_engine otp_engine;
+static uint32_t stop_ticket; /* of the last flush; 0: none was asked for */
 
 static void report(void *arg, enum otp_log_level level, const char *line, size_t len)
 {
@@ -162,8 +163,11 @@ static void after_fork_in_child(void)
     otp_engine.requested = 0;
     otp_engine.request = 0;
     otp_engine.done = 0;
+    stop_ticket = 0;
     otp_store_relaxed(&otp_samples_taken, 0);
     otp_signals_forget_lock();
+    otp_scratch_forget();
+    otp_settings.pid = otp_engine.pid;
     otp_worker_forget();
     otp_thread_forget_others();
     if (!otp_engine.conf.follow_fork) {
@@ -198,6 +202,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     otp_conf_load(conf, envp, report, NULL);
     note_place();
     otp_engine.pid = otp_sys_getpid();
+    otp_settings.pid = otp_engine.pid;
     otp_engine.start_ns = otp_sys_realtime_ns();
     bool is_wanted =
         !conf->disabled && (conf->cpu || conf->heap) &&
@@ -230,8 +235,8 @@ static bool is_ours(void)
     return otp_engine.pid == otp_sys_getpid() && otp_load_relaxed(&otp_samples_taken) != 0;
 }
 
-/* Asks the worker and waits until it has answered, or the time is up, or there is no worker. */
-static void request(uint32_t what)
+/* Asks the worker for something; what to wait for is returned. */
+static uint32_t post(uint32_t what)
 {
     if ((what & (OTP_REQUEST_PAUSE | OTP_REQUEST_QUIET)) == 0) {
         otp_worker_ensure();
@@ -239,11 +244,24 @@ static void request(uint32_t what)
     (void)__atomic_fetch_or(&otp_engine.request, what, __ATOMIC_ACQ_REL);
     uint32_t ticket = otp_add_acq_rel(&otp_engine.requested, 1) + 1; /* pairs: ENGINE-REQUEST */
     otp_capture_wake();
-    uint64_t until = otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns + FILE_WAIT_NS;
+    return ticket;
+}
+
+/*
+ * Waits until the worker has answered, or the time is up, or there is no worker. No system call
+ * when it has answered already.
+ */
+static void await(uint32_t ticket, uint32_t what)
+{
+    uint64_t until = 0;
     for (;;) {
         uint32_t done = otp_load_acquire(&otp_engine.done); /* pairs: ENGINE-DONE */
+        if ((int32_t)(done - ticket) >= 0 || otp_worker_has_failed()) {
+            return;
+        }
         uint64_t now = otp_sys_monotonic_ns();
-        if ((int32_t)(done - ticket) >= 0 || now >= until || otp_worker_has_failed()) {
+        until = until != 0 ? until : now + otp_engine.conf.shutdown_timeout_ns + FILE_WAIT_NS;
+        if (now >= until) {
             return;
         }
         if (otp_load_acquire(&otp_worker_alive) == 0) { /* told to pause by another thread */
@@ -255,6 +273,11 @@ static void request(uint32_t what)
         struct timespec ts = {.tv_sec = 0, .tv_nsec = 100000000};
         (void)OTP_SYS4(SYS_futex, &otp_engine.done, FUTEX_WAIT_PRIVATE, done, &ts);
     }
+}
+
+static void request(uint32_t what)
+{
+    await(post(what), what);
 }
 
 /* Whoever calls this has made wants_perf false, so that no new events are opened. */
@@ -281,7 +304,16 @@ void otp_engine_stop(void)
 {
     uint32_t on = OTP_CAPTURE_ON;
     /* First the state: after standing down not even getpid may be called. */
-    if (!otp_capture_is_on() || otp_engine.pid != otp_sys_getpid()) {
+    if (!otp_capture_is_on()) {
+        /* The process must not end while another thread, or what this one has interrupted, waits.
+         */
+        uint32_t ticket = otp_load_acquire(&stop_ticket);
+        if (ticket != 0) {
+            await(ticket, OTP_REQUEST_STOP);
+        }
+        return;
+    }
+    if (otp_engine.pid != otp_sys_getpid()) {
         return;
     }
     take_last_tick();
@@ -289,7 +321,9 @@ void otp_engine_stop(void)
         (!is_ours() && !otp_arrears_are_there())) {
         return;
     }
-    request(OTP_REQUEST_STOP);
+    uint32_t ticket = post(OTP_REQUEST_STOP);
+    otp_store_release(&stop_ticket, ticket);
+    await(ticket, OTP_REQUEST_STOP);
     if (otp_worker_has_failed()) {
         otp_worker_flush_here();
     }
@@ -309,9 +343,15 @@ void otp_engine_step_aside(void)
 {
     if (otp_capture_is_on() && otp_load_relaxed(&otp_worker_alive) != 0 &&
         otp_engine.pid == otp_sys_getpid()) {
+        otp_worker_hold(true);
         request(OTP_REQUEST_PAUSE);
         otp_worker_join();
     }
+}
+
+void otp_engine_step_back(void)
+{
+    otp_worker_hold(false);
 }
 
 void otp_engine_settle(void)

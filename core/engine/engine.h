@@ -27,9 +27,9 @@ void otp_engine_after_exec(void);
  * then on nothing of ours makes any. Context: init.
  */
 void otp_engine_stand_down(void);
-/* Ends the worker thread until there is something to do again: the host must be alone. Context:
- * init. */
+/* Ends the worker thread until otp_engine_step_back: the host must be alone. Context: init. */
 void otp_engine_step_aside(void);
+void otp_engine_step_back(void);
 /* Sees to it that the worker has its own root folder before the host changes the process's. */
 void otp_engine_settle(void);
 

@@ -45,6 +45,8 @@ bool otp_worker_has_failed(void);
 /* Waits until the worker is gone, after it was asked to stop or pause; not for ever. Context: init.
  */
 void otp_worker_join(void);
+/* No worker is started while this is on. Context: init. */
+void otp_worker_hold(bool is_held);
 /* Starts the worker and waits until descriptors and folders are its own. Context: init. */
 void otp_worker_settle(void);
 /* Does a last flush in the calling thread, on the worker's stack: when there is no worker. Context:

@@ -47,6 +47,7 @@ static uint32_t worker_state;
 static int worker_tid; /* written by the kernel: 0 when the thread is gone */
 static void *worker_memory;
 static bool is_open;        /* the pipeline; the worker's own */
+static uint32_t is_held;    /* none may be started: the host must be alone */
 static uint32_t is_settled; /* descriptors and folders are its own; futex */
 static uint64_t next_flush; /* monotonic ns; 0: not known yet */
 
@@ -114,6 +115,11 @@ static bool answer(void)
         uint64_t deadline = otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns;
         otp_pipeline_drain();
         otp_pipeline_flush(deadline, true);
+    }
+    if ((what & OTP_REQUEST_FLUSH) != 0) {
+        /* Who asked is about to replace the program: the next file must not be caught half done. */
+        uint64_t soonest = otp_sys_monotonic_ns() + TICK_NS;
+        next_flush = next_flush < soonest ? soonest : next_flush;
     }
     if ((what & OTP_REQUEST_QUIET) != 0) {
         otp_perf_close_all();
@@ -200,7 +206,7 @@ static bool launch(void)
 void otp_worker_ensure(void)
 {
     uint32_t expected = WORKER_NONE;
-    if (otp_load_relaxed(&worker_state) != WORKER_NONE ||
+    if (otp_load_relaxed(&worker_state) != WORKER_NONE || otp_load_acquire(&is_held) != 0 ||
         !otp_cas_acq_rel(&worker_state, &expected, WORKER_STARTING)) {
         return;
     }
@@ -230,6 +236,11 @@ void otp_worker_join(void)
     if (tid != 0) {
         wait_while(&worker_tid, tid);
     }
+}
+
+void otp_worker_hold(bool value)
+{
+    otp_store_release(&is_held, value);
 }
 
 void otp_worker_settle(void)
@@ -262,6 +273,7 @@ void otp_worker_forget(void)
     is_open = false;
     next_flush = 0;
     worker_tid = 0;
+    is_held = 0;
     otp_store_release(&worker_state, WORKER_NONE);
     otp_store_release(&otp_worker_alive, 0);
 }
