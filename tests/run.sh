@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [SCRIPT…]: runs the test scripts (all of tests/preload and tests/real without arguments) and adds up. A script
+# run.sh [SCRIPT…]: runs the test scripts (all of them without arguments) and adds up. A script
 # that does not end with a count, or counts nothing, is a failure. Last line: `N passed, M failed, K skipped`.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -gt 0 ] || set -- "$here"/preload/*.sh "$here"/real/*.sh "$here"/tool/*.sh
+[ $# -gt 0 ] || set -- "$here"/preload/*.sh "$here"/real/*.sh "$here"/tool/*.sh "$here"/export/*.sh
 passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT

@@ -267,6 +267,7 @@ def main():
     context = None
     if len(sys.argv) > 3:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.set_ciphers("DEFAULT:@SECLEVEL=0")
         context.load_cert_chain(sys.argv[3], sys.argv[4])
         context.set_alpn_protocols(["h2", "http/1.1"])
     listener = socket.socket()

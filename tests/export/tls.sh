@@ -1,0 +1,138 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tls.sh: outputs over TLS. Only a server with a valid certificate for the right name gets anything.
+. "$(dirname "$0")/../common.sh"
+host busy
+busy=$host
+command -v openssl > /dev/null || {
+    begin "TLS"
+    skip "openssl is not installed"
+    end
+    finish
+}
+
+mkdir "$work/pki"
+cd "$work/pki" || exit 1
+openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -days 3 -subj /CN=test-ca 2> /dev/null
+touch index.txt
+cat > ca.cnf << 'END'
+[ca]
+default_ca = a
+[a]
+database = index.txt
+new_certs_dir = .
+default_md = sha256
+policy = p
+rand_serial = yes
+unique_subject = no
+[p]
+commonName = supplied
+END
+# certificate NAME SUBJECT_ALT_NAMES START END [KEY]: dates as YYYYMMDDHHMMSSZ, or - for valid ones
+certificate() {
+    now=$(date -u +%Y%m%d%H%M%SZ -d '-1 day')
+    later=$(date -u +%Y%m%d%H%M%SZ -d '+2 days')
+    [ "$3" = - ] || now=$3
+    [ "$4" = - ] || later=$4
+    # shellcheck disable=SC2086
+    openssl req -newkey ${5:-rsa:2048} -nodes -keyout "$1.key" -out "$1.csr" -subj "/CN=$1" 2> /dev/null
+    echo "subjectAltName=$2" > "$1.ext"
+    openssl ca -batch -config ca.cnf -cert ca.pem -keyfile ca.key -in "$1.csr" -out "$1.pem" -notext \
+        -startdate "$now" -enddate "$later" -extfile "$1.ext" 2> ca.err || cat ca.err
+}
+certificate good DNS:localhost,IP:127.0.0.1 - -
+certificate name DNS:localhost - -
+certificate curve DNS:localhost,IP:127.0.0.1 - - "ec -pkeyopt ec_paramgen_curve:P-256"
+certificate other DNS:other.example,IP:127.0.0.2 - -
+certificate wild DNS:*.localhost - -
+certificate expired DNS:localhost,IP:127.0.0.1 20200101000000Z 20210101000000Z
+certificate future DNS:localhost,IP:127.0.0.1 20900101000000Z 20910101000000Z
+openssl req -x509 -newkey rsa:2048 -nodes -keyout self.key -out self.pem -days 3 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2> /dev/null
+openssl req -x509 -newkey rsa:1024 -nodes -keyout weak.key -out weak.pem -days 3 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2> /dev/null
+echo "no certificate" > empty.pem
+
+server() { # TEMPER NAME
+    mkdir -p "$d/server"
+    "$python" "$here/server.py" "$d/server" "$1" ${2:+"$work/pki/$2.pem" "$work/pki/$2.key"} 2> "$d/server.err" &
+    server=$!
+    pids="$pids $server"
+    wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
+    port=$(cat "$d/server/port")
+}
+
+run() { # OUTPUT [SETTING…]
+    output=$1
+    shift
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$output,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
+        OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_LOG=warn "$@" "$busy" 100
+    equal "exit status" 3 $?
+    equal "output" "done" "$(cat "$d/prof.out")"
+    flushes=$(find "$p" -type f | wc -l)
+}
+
+requests() {
+    if [ -f "$d/server/requests" ]; then wc -l < "$d/server/requests"; else echo 0; fi
+}
+
+ca=OTEL_EXPORTER_OTLP_CERTIFICATE
+
+# accepted TEST URL NAME TEMPER [SETTING…]
+accepted() {
+    begin "$1"
+    url=$2 cert=$3 temper=$4
+    shift 4
+    server "$temper" "$cert"
+    run "$url:$port" "$ca=$work/pki/ca.pem" "$@"
+    equal "standard error" "" "$(cat "$d/prof.err")"
+    equal "requests" "$flushes" "$(requests)"
+    kill "$server"
+    end
+}
+
+# refused TEST URL NAME WORDS [SETTING…]
+refused() {
+    begin "$1"
+    url=$2 cert=$3 words=$4
+    shift 4
+    server answers:200 "$cert"
+    run "$url:$port" "$@"
+    grep -qF -- "$words" "$d/prof.err" || bad "standard error does not say '$words': $(head -c 400 "$d/prof.err")"
+    equal "requests" 0 "$(requests)"
+    kill "$server"
+    end
+}
+
+accepted "a good certificate, by name" https://localhost good answers:200
+accepted "a good certificate, by address" https://127.0.0.1 good answers:200
+accepted "a good certificate of an elliptic curve" https://localhost curve answers:200
+accepted "gRPC over TLS" grpcs://localhost good h2:status=0
+accepted "gRPC over TLS, compressed" grpcs://127.0.0.1 curve h2:status=0 OTEL_EXPORTER_OTLP_COMPRESSION=gzip
+
+trust="$ca=$work/pki/ca.pem"
+refused "another host's name" https://localhost other "is for another host" "$trust"
+refused "another host's address" https://127.0.0.1 other "is for another host" "$trust"
+refused "a name does for no address" https://127.0.0.1 name "is for another host" "$trust"
+refused "a wildcard does not stand for nothing" https://localhost wild "is for another host" "$trust"
+refused "expired" https://localhost expired "has expired" "$trust"
+refused "not valid yet" https://localhost future "is not valid yet" "$trust"
+refused "self-signed" https://localhost self "not signed by a trusted authority" "$trust"
+refused "signed by nobody that the system trusts" https://localhost good "not signed by a trusted authority"
+refused "a weak key" https://localhost weak "certificate" "$ca=$work/pki/weak.pem"
+refused "a server that speaks no TLS" https://localhost "" "cannot agree on TLS" "$trust"
+refused "a file of trusted certificates that is not there" https://localhost good "does not exist" "$ca=/nonexistent.pem"
+refused "a file of trusted certificates without one" https://localhost good "has none" "$ca=$work/pki/empty.pem"
+refused "a client's key that is not there" https://localhost good "client's key" "$trust" \
+    "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=$work/pki/good.pem" OTEL_EXPORTER_OTLP_CLIENT_KEY=/nonexistent
+refused "http to a server that wants TLS" http://localhost good "localhost" "$trust"
+
+begin "silence in the middle of the handshake"
+server deaf
+began=$(date +%s%N)
+run "https://localhost:$port" "$trust" OTEL_EXPORTER_OTLP_TIMEOUT=300
+between "time in ms" 100 3000 $((($(date +%s%N) - began) / 1000000))
+kill "$server"
+end
+
+finish
