@@ -142,7 +142,7 @@ __attribute__((noinline)) static int descend(int left, int depth)
 static void measure_ledger(void)
 {
     uint64_t frames[30];
-    for (uint64_t stacks = 10; stacks <= 100000; stacks *= 10) {
+    for (uint64_t stacks = 10; stacks <= 1000000; stacks *= 10) {
         double best = 1e18;
         for (int r = 0; r < ROUNDS; r++) {
             const uint64_t n = stacks < 20000 ? 20000 : stacks;
@@ -167,6 +167,7 @@ static void measure_ledger(void)
 
 int main(void)
 {
+    static const int depths[] = {5, 10, 20, 30, 40, 80};
     static const uint64_t counts[] = {0, 1000, 10000, 100000, 1000000};
     otp_real_init();
     otp_hotmem_set_limit((size_t)2 << 30);
@@ -180,8 +181,8 @@ int main(void)
     for (size_t i = 0; i < OTP_ARRAY_LEN(counts); i++) {
         filled = measure_live(filled, counts[i]);
     }
-    for (int depth = 5; depth <= 80; depth *= 2) {
-        (void)descend(depth, depth);
+    for (size_t i = 0; i < OTP_ARRAY_LEN(depths); i++) {
+        (void)descend(depths[i], depths[i]);
     }
     measure_ledger();
     return 0;

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole programs: CPU time with and without, throughput of redis, the payload of a minute."""
+import glob
+import gzip
+import os
+import shutil
+import subprocess
+import time
+
+from common import QUICK, WORK, alternate, clean, cost, fresh, host, median, ours, output, peers, quick, spread, wait_for
+from report import row, table
+
+SCALE = quick(0.3, 1)
+RUNS = quick(2, 5)
+PYTHON = """
+kept = {}
+for i in range(%d):
+    kept[i %% 5000] = [str(i)] * 3
+class Node:
+    def __init__(self, depth):
+        self.children = [Node(depth - 1) for _ in range(4)] if depth else []
+for _ in range(%d):
+    Node(7)
+"""
+PERL = """my %%h; for my $i (1 .. %d) { my $k = "key" . ($i %% 50003); $h{$k} .= chr(97 + $i %% 26);
+$h{$k} = reverse $h{$k} if $i %% 7 == 0 }"""
+SQL = """CREATE TABLE t(id INTEGER PRIMARY KEY, k INTEGER, s TEXT);
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < %d)
+INSERT INTO t SELECT i, (i * 7919) %% 100003, printf('row %%d of many %%s', i, hex(i * 31)) FROM c;
+CREATE INDEX tk ON t(k); SELECT k %% 10 AS g, count(*), avg(length(s)) FROM t GROUP BY g;
+UPDATE t SET s = s || '!' WHERE k %% 3 = 0;"""
+
+
+def scaled(number):
+    return max(1, int(number * SCALE))
+
+
+def write(name, data):
+    path = os.path.join(WORK, name)
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def loads():
+    data = b""
+    for path in sorted(glob.glob("/usr/lib/x86_64-linux-gnu/*.so.*"), key=lambda f: f[::-1]):
+        if os.path.isfile(path) and len(data) < scaled(5 << 20):
+            with open(path, "rb") as f:
+                data += f.read(1 << 20)
+    sql = write("load.sql", (SQL % scaled(1200000)).encode())
+    all_of_them = {
+        "sqlite3": ["sqlite3", ":memory:", ".read " + sql],
+        "python3": ["/usr/bin/python3", "-c", PYTHON % (scaled(6000000), scaled(30))],
+        "perl": ["/usr/bin/perl", "-e", PERL % scaled(7000000)],
+        "xz -9": ["xz", "-9", "-T1", "-c", write("data", data)],
+        "C++ server": [host("server"), str(scaled(1000000)), "2"],
+    }
+    return {name: command for name, command in all_of_them.items() if shutil.which(command[0])}
+
+
+def cpu_ratios():
+    lines, worst = [], {"100 Hz": [], "1000 Hz": []}
+    have = {k: v for k, v in peers().items() if k in ("gperftools 100 Hz", "jemalloc", "jemalloc, prof 512 KiB")}
+    for name, command in loads().items():
+        variants = {"bare": {}, "100 Hz": ours(), "1000 Hz": ours(CPU_HZ=1000)}
+        if name in ("sqlite3", "python3", "C++ server"):
+            variants.update(have)
+        got = {k: [c[0] for c in v] for k, v in alternate(lambda s, c=command: cost(c, s), variants, RUNS).items()}
+        line = [name, "%.3f" % median(got["bare"]), "±%.1f %%" % spread(got["bare"])]
+        for k in ("100 Hz", "1000 Hz"):
+            ratio, of_least = median(got[k]) / median(got["bare"]), min(got[k]) / min(got["bare"])
+            line.append("%.4f (%.4f)" % (ratio, of_least))
+            worst[k].append(min(ratio, of_least))
+        line.append("%.4f" % (median(got["gperftools 100 Hz"]) / median(got["bare"])) if "gperftools 100 Hz" in got else "")
+        line.append("%.4f" % (median(got["jemalloc, prof 512 KiB"]) / median(got["jemalloc"])) if "jemalloc" in got else "")
+        lines.append(line)
+    table("programs", "Whole programs", "CPU seconds without the library, medians of %d alternating runs with half the distance of the "
+          "outermost; then ratios of medians (of the least runs). Heap every 512 KiB, both profiles. jemalloc with profiling is "
+          "compared with jemalloc. A start, an end with its symbols and one flush are in each figure." % RUNS,
+          ["program", "bare s", "spread", "100 Hz", "1000 Hz", "gperftools CPU 100 Hz", "jemalloc prof"], lines)
+    for key, hz, limit in (("programs100", "100 Hz", 1.005), ("programs1000", "1000 Hz", 1.02)):
+        values = worst[hz]
+        row(key, "whole programs, CPU %s and heap 512 KiB" % hz, "≤ %.1f %% CPU" % ((limit - 1) * 100),
+            "%+.2f to %+.2f %%, in the middle %+.2f %%" % tuple(100 * (v - 1) for v in (min(values), max(values), median(values))),
+            "", max(values) <= limit, "least disturbed runs")
+
+
+def start_redis(settings, port):
+    server = subprocess.Popen(["redis-server", "--port", str(port), "--save", "", "--appendonly", "no", "--daemonize", "no"],
+                              env=clean(settings), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, cwd=WORK)
+    if not wait_for(lambda: b"PONG" in subprocess.run(["redis-cli", "-p", str(port), "ping"], stdout=subprocess.PIPE,
+                                                      stderr=subprocess.DEVNULL).stdout, 10):
+        raise SystemExit("bench: redis does not start")
+    return server
+
+
+def drive(port, requests):
+    out = output(["redis-benchmark", "-p", str(port), "-t", "set,get,lpush", "-n", str(requests), "-P", "16", "-d", "100",
+                  "-r", "100000", "-q", "--csv"])
+    return [float(line.split(",")[1].strip('"')) for line in out.splitlines()[1:] if line.count(",") >= 1]
+
+
+def throughput(settings):
+    """Requests a second, and CPU microseconds of the server for each."""
+    requests = quick(150000, 400000)
+    server = start_redis(settings, 7391)
+    drive(7391, 20000)
+    before = server_cpu(server.pid)
+    rates = drive(7391, requests)
+    used = server_cpu(server.pid) - before
+    server.terminate()
+    server.wait()
+    return sum(rates) / len(rates), used / (requests * len(rates)) * 1e6
+
+
+def server_cpu(pid):
+    """Seconds of all threads, by the scheduler's account."""
+    total = 0
+    for path in glob.glob("/proc/%d/task/*/schedstat" % pid):
+        with open(path) as f:
+            total += int(f.read().split()[0])
+    return total / 1e9
+
+
+def redis():
+    if not shutil.which("redis-server"):
+        return
+    got = alternate(throughput, {"bare": {}, "ours": ours(), "ours, 1000 Hz": ours(CPU_HZ=1000)}, quick(2, 5))
+    rate = {k: median([v[0] for v in values]) for k, values in got.items()}
+    best = {k: max(v[0] for v in values) for k, values in got.items()}
+    cpu = {k: min(v[1] for v in values) for k, values in got.items()}
+    table("redis", "redis", "redis-benchmark, pipelines of 16, set, get and lpush: the mean of the three, medians of alternating runs; "
+          "server and client share the processors.", ["", "requests/s", "spread", "ratio", "ratio of the best runs", "server CPU µs a request, least"],
+          [[k, "%.0f" % rate[k], "±%.1f %%" % spread([v[0] for v in got[k]]), "%.3f" % (rate[k] / rate["bare"]),
+            "%.3f" % (best[k] / best["bare"]), "%.3f" % cpu[k]] for k in got])
+    ratio = max(rate["ours"] / rate["bare"], best["ours"] / best["bare"])
+    row("redis", "redis, throughput at 100 Hz and 512 KiB", "≥ 0.99", "%.3f (server CPU a request %+.1f %%)" % (
+        ratio, 100 * (cpu["ours"] / cpu["bare"] - 1)), "", ratio >= 0.99)
+
+
+def zipped(folder):
+    """Bytes of the profiles in a folder, compressed with gzip when they are not."""
+    total = 0
+    for path in glob.glob(folder + "/*"):
+        with open(path, "rb") as f:
+            data = f.read()
+        total += len(data) if path.endswith(".gz") else len(gzip.compress(data, 6))
+    return total
+
+
+def minute(seconds, redis_settings, python_settings):
+    """Both programs side by side for so many seconds, ended by a signal and by themselves."""
+    program = "import time\nend = time.time() + %d\nwhile time.time() < end:\n" % seconds + "\n".join(
+        "    " + line for line in (PYTHON % (200000, 1)).strip().splitlines())
+    server = start_redis(redis_settings, 7392)
+    python = subprocess.Popen(["/usr/bin/python3", "-c", program], env=clean(python_settings), cwd=WORK,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        drive(7392, 100000)
+    server.terminate()
+    server.wait()
+    python.wait()
+
+
+def payload():
+    if not shutil.which("redis-server"):
+        return
+    seconds = quick(8, 60)
+    sizes = {}
+    for name, more in (("both profiles", {}), ("CPU only", {"HEAP": "false"})):
+        folders = fresh("payload"), fresh("payload")
+        minute(seconds, ours(folders[0], INTERVAL="1h", **more), ours(folders[1], INTERVAL="1h", **more))
+        sizes[name] = [zipped(f) for f in folders]
+    other = os.environ.get("ASYNC_PROFILER")
+    if other:
+        folders = fresh("payload"), fresh("payload")
+        minute(seconds, *({"LD_PRELOAD": other, "ASPROF_COMMAND": "start,event=cpu,interval=10ms,cstack=dwarf,threads,otlp,"
+                           "file=%s/p.otlp" % f} for f in folders))
+        sizes["async-profiler, CPU only"] = [zipped(f) for f in folders]
+    table("payload", "Payload of %d seconds, gzip" % seconds, "redis under redis-benchmark, python3 with the program above, one flush.",
+          ["", "redis", "python3"], [[k] + ["%.1f KiB" % (b / 1024) for b in v] for k, v in sizes.items()])
+    for i, name in enumerate(("redis", "python")):
+        theirs = sizes.get("async-profiler, CPU only", [0, 0])[i]
+        mine = sizes["CPU only"][i]
+        row("payload-" + name, "payload of %d s of %s, CPU profile, gzip" % (seconds, name), "less than async-profiler's",
+            "%.1f KiB (both profiles %.1f KiB)" % (mine / 1024, sizes["both profiles"][i] / 1024),
+            "async-profiler %.1f KiB" % (theirs / 1024) if theirs else "", mine < theirs if theirs else None)
+
+
+def run():
+    cpu_ratios()
+    redis()
+    payload()
+
+
+__all__ = ["run", "QUICK"]

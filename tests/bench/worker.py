@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens in the background and around: memory, start, flushes, symbols of a large program, the tool."""
+import os
+import subprocess
+import sys
+import time
+
+from common import (LIB, TOOL, TOP, WORK, alternate, clean, cost, fresh, host, median, ours, output, quick, status_kib,
+                    thread_cpu_ns, wait_for)
+from report import row, table
+
+
+def memory():
+    added = {}
+    for count in (0, 63):
+        command = [host("burn"), "100", str(count)]
+        got = alternate(lambda s, c=command: cost(c, s)[1], {"bare": {}, "ours": ours()}, 3)
+        added[count] = median(got["ours"]) - median(got["bare"])
+    each = (added[63] - added[0]) / 63
+    row("memory", "resident memory added", "≤ 4 MiB + 24 KiB a sampled thread", "%.2f MiB with one thread, %.1f KiB for each "
+        "more" % (added[0] / 1024, each), "ddprof 4 to 6.5 MB", added[0] <= 4096 and each <= 24)
+
+
+def soak():
+    rounds, flushes = 100, fresh("soak")
+    settings = ours(flushes, HEAP_INTERVAL=1, INTERVAL="100ms")
+    first, last = (int(v) for v in output([host("stacks"), "1000", str(quick(10000, 100000)), str(rounds), "10"],
+                                          settings).split())
+    bare = [int(v) for v in output([host("stacks"), "1000", "10000", "20", "0"]).split()]
+    row("soak", "growth over %s allocations, 1000 stacks, %d flushes, all recorded" % (
+        "10⁶" if quick(1, 0) else "10⁷", len(os.listdir(flushes))), "zero", "%+d KiB from a tenth of it to the end (resident %d, "
+        "bare %d)" % (last - first, last, bare[1]), "", last - first <= 16)
+
+
+def start_up():
+    lines = []
+    for name, more in (("nothing sampled", {}), ("with a profile written", {"HEAP_INTERVAL": 1})):
+        got = alternate(lambda s: cost(["/bin/true"], s), {"bare": {}, "ours": ours(**more)}, quick(15, 40))
+        elapsed = {k: median([c[2] for c in v]) * 1e3 for k, v in got.items()}
+        cpu = {k: median([c[0] for c in v]) * 1e3 for k, v in got.items()}
+        least = {k: min(c[2] for c in v) * 1e3 for k, v in got.items()}
+        lines.append([name, "%.2f" % elapsed["bare"], "%+.2f" % (elapsed["ours"] - elapsed["bare"]),
+                      "%+.2f" % (least["ours"] - least["bare"]), "%+.2f" % (cpu["ours"] - cpu["bare"])])
+        if not more:
+            added = least["ours"] - least["bare"]
+            row("start", "start-up of /bin/true", "≤ 2 ms", "%+.2f ms (medians %+.2f)" % (
+                added, elapsed["ours"] - elapsed["bare"]), "", added <= 2)
+    table("start", "/bin/true", "Milliseconds, medians of alternating runs.",
+          ["", "bare", "added elapsed", "added, least runs", "added CPU"], lines)
+
+
+def flush():
+    """Background CPU time of flushes of 10,000 stacks after the first, which reads the symbols."""
+    out = fresh("flush")
+    count = 10000
+    settings = ours(out, HEAP_INTERVAL=1, CPU="false", INTERVAL="1s")
+    program = subprocess.Popen([host("stacks"), str(count), str(count), "1000", "20"], env=clean(settings),
+                               stdout=subprocess.DEVNULL, cwd=WORK)
+    try:
+        if not wait_for(lambda: len(os.listdir(out)) >= 2, 15):
+            sys.exit("bench: no flush of the many stacks")
+        seen, begin = len(os.listdir(out)), thread_cpu_ns(program.pid, "otelprof")
+        wait_for(lambda: len(os.listdir(out)) >= seen + quick(2, 5), 20)
+        flushes, used = len(os.listdir(out)) - seen, thread_cpu_ns(program.pid, "otelprof") - begin
+    finally:
+        program.kill()
+        program.wait()
+    size = max(os.path.getsize(os.path.join(out, f)) for f in os.listdir(out))
+    each = used / flushes / 1e6
+    row("flush", "flush of 10,000 distinct stacks, symbols known", "≤ 50 ms of background CPU",
+        "%.1f ms with gzip, %.0f KiB" % (each, size / 1024), "", each <= 50)
+
+
+def big_program():
+    """A program of about 100 MB with 200,000 functions."""
+    path = os.path.join(WORK, "big")
+    count = 200000
+    with open(path + ".s", "w") as f:
+        f.write(".text\n")
+        for i in range(count):
+            name = "_ZN7company7product9subsystem%d6Server13handleRequestEPKcmi_%06d" % (i % 100, i)
+            f.write(".globl %s\n.type %s,@function\n%s:\n.cfi_startproc\n1: dec %%rdi\njnz 1b\nret\n.fill 360,1,0x90\n"
+                    ".cfi_endproc\n.size %s,.-%s\n" % (name, name, name, name, name))
+        f.write(".data\n.globl table\ntable:\n")
+        for i in range(0, count, count // 512):
+            f.write(".quad _ZN7company7product9subsystem%d6Server13handleRequestEPKcmi_%06d\n" % (i % 100, i))
+        f.write('.section .note.GNU-stack,"",@progbits\n')
+    with open(path + ".c", "w") as f:
+        f.write("#include <time.h>\nextern void (*const table[512])(long);\nint main(void)\n{\n"
+                "    time_t end = time(0) + 4;\n    for (unsigned i = 0; time(0) < end; i++) {\n"
+                "        table[i % 512](20000);\n    }\n}\n")
+    output(["gcc", "-O2", "-no-pie", "-Wl,--build-id", "-o", path, path + ".c", path + ".s"])
+    return path
+
+
+def symbols():
+    path = big_program()
+    out = fresh("big")
+    program = subprocess.Popen([path], env=clean(ours(out, INTERVAL="1500ms")), cwd=WORK, stdout=subprocess.DEVNULL)
+    try:
+        time.sleep(1.0)
+        before, begin = status_kib(program.pid, "RssAnon"), thread_cpu_ns(program.pid, "otelprof")
+        peak, end = before, time.monotonic() + 2
+        while time.monotonic() < end:
+            peak = max(peak, status_kib(program.pid, "RssAnon"))
+            time.sleep(0.005)
+        used = (thread_cpu_ns(program.pid, "otelprof") - begin) / 1e9
+        after = status_kib(program.pid, "RssAnon")
+    finally:
+        program.wait()
+    named = output([TOOL, "top", "-n", "3", os.path.join(out, sorted(os.listdir(out))[0])])
+    if "handleRequest" not in named:
+        sys.exit("bench: the large program has no names")
+    row("symbols", "first symbolization of a %d MB binary, 200,000 functions" % (os.path.getsize(path) >> 20),
+        "≤ 1 s, ≤ 30 MiB, given back", "%.2f s of background CPU, %.1f MiB at most, %.1f MiB kept" % (
+            used, (peak - before) / 1024, (after - before) / 1024), "", used <= 1 and peak - before <= 30 << 10)
+
+
+def big_profile(megabytes):
+    """A conforming profile: 20,000 stacks, the samples of each type repeated with other threads."""
+    sys.path.insert(0, os.path.join(TOP, "tests/tool"))
+    import otlp_gen as g
+    d = g.good(stacks=20000, depth=40)
+    keys = [i for i, s in enumerate(d["strings"]) if s == "thread.name"]
+    distinct = len(d["stacks"]) - 1
+    first = len(d["attributes"])
+    a_type = len(g.profile(d["profiles"][1], "1.10"))
+    threads = max(1, (megabytes << 20) // (a_type * len(d["profiles"])))
+    d["attributes"] += [(keys[0], "pool thread %d" % i, 0) for i in range(threads)]
+    path = os.path.join(WORK, "large.otlp")
+    spots = []
+    for n, p in enumerate(d["profiles"]):
+        p["extra"] = b"".join(g.raw(2, g.sample({"stack": 1 + i % distinct, "attrs": [first + t], "values": [1 + i % 999]}, "1.10"))
+                              for t in range(threads) for i in range(distinct))
+        spots.append(n)
+    with open(path, "wb") as f:
+        f.write(g.encode(d))
+    return path
+
+
+def tool():
+    path = big_profile(quick(20, 100))
+    size = os.path.getsize(path)
+    lines = []
+    for name, arguments in (("info", []), ("top", []), ("check", []), ("convert", ["-o", os.path.join(WORK, "converted.pb.gz")])):
+        command = [TOOL, name] + arguments + [path]
+        runs = []
+        for _ in range(quick(1, 3)):
+            try:
+                runs.append(cost(command))
+            except SystemExit as e:
+                print("  %s" % e)
+                break
+        if not runs:
+            continue
+        cpu, resident = min(r[0] for r in runs), min(r[1] for r in runs)
+        lines.append([name, "%.2f" % cpu, "%.0f" % (size / 1e6 / cpu), "%.2f" % (resident * 1024 / size)])
+        row("tool-" + name, "`otelprof %s` of a %d MB profile" % (name, size / 1e6), "≥ 200 MB/s, memory ≤ 3 × the input",
+            "%.0f MB/s, %.2f × the input" % (size / 1e6 / cpu, resident * 1024 / size), "",
+            size / 1e6 / cpu >= 200 and resident * 1024 <= 3 * size)
+    table("tool", "The tool", "CPU time, the least of the runs; memory is the largest resident size, the file's own pages included.",
+          ["command", "s", "MB/s", "memory × input"], lines)
+
+
+def run():
+    memory()
+    start_up()
+    flush()
+    symbols()
+    soak()
+    tool()
+
+
+__all__ = ["run", "LIB"]
