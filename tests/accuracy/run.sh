@@ -48,5 +48,14 @@ for binding in lazy now; do
         "$ACCURACY_HOSTS/libplt.so" "-Wl,-rpath,$ACCURACY_HOSTS"
 done
 
+# The others are there for comparison only: what cannot be had is left out.
+case " ${*:-${QUICK:-peers}} " in
+*" peers "*)
+    for package in google-perftools libgoogle-perftools4 libjemalloc2 heaptrack linux-perf; do
+        sh "$top/tools/dev/apt_packages.sh" "$package" > /dev/null 2>&1
+    done
+    ;;
+esac
+
 python=$(command -v /usr/bin/python3 || command -v python3) || broken "python3 is not installed"
 PYTHONDONTWRITEBYTECODE=1 exec "$python" "$here/accuracy.py" "$@"
