@@ -26,6 +26,5 @@
                                 __ATOMIC_ACQUIRE)
 /* Keeps the compiler from moving accesses across; enough between a thread and its own handlers. */
 #define otp_signal_fence() __atomic_signal_fence(__ATOMIC_SEQ_CST)
-#define otp_fence_seq_cst() __atomic_thread_fence(__ATOMIC_SEQ_CST)
 
 #endif

@@ -137,7 +137,7 @@ static void reclaim(void)
     if (retired == NULL) {
         return;
     }
-    otp_fence_seq_cst();
+    /* The exchange that replaced it was a full barrier, a refresh ago. */
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
         if (otp_load_acquire(&t->state) == OTP_THREAD_LIVE && otp_load_acquire(&t->busy) != 0) {

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Accounts and the live table: one at a time against a model, then many threads at once. */
+#include <check.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hotmem.h"
+#include "core/ledger/ledger.h"
+#include "core/ledger/live.h"
+
+#define THREADS 4
+#define ROUNDS 40000
+#define BLOCKS 512
+
+static void fill(uint64_t *frames, uint32_t depth, uint64_t key)
+{
+    for (uint32_t i = 0; i < depth; i++) {
+        frames[i] = key * 31 + i;
+    }
+}
+
+START_TEST(test_equal_stacks_share_an_account)
+{
+    uint64_t a[20];
+    uint64_t b[20];
+    otp_hotmem_set_limit((size_t)64 << 20);
+    for (uint64_t key = 0; key < 5000; key++) {
+        uint32_t depth = 1 + (uint32_t)key % 20;
+        fill(a, depth, key);
+        fill(b, depth, key);
+        struct otp_account *one = otp_ledger_account(a, depth, 3);
+        ck_assert_ptr_nonnull(one);
+        ck_assert_ptr_eq(otp_ledger_account(b, depth, 3), one);
+        ck_assert_ptr_ne(otp_ledger_account(b, depth, 4), one);
+        b[depth - 1]++;
+        ck_assert_ptr_ne(otp_ledger_account(b, depth, 3), one);
+        ck_assert_uint_eq(one->depth, depth);
+        ck_assert_mem_eq(one->frames, a, depth * sizeof(a[0]));
+    }
+}
+END_TEST
+
+START_TEST(test_memory_limit_is_an_answer_not_a_crash)
+{
+    uint64_t frames[100];
+    otp_hotmem_set_limit(otp_hotmem_used() + ((size_t)2 << 20));
+    uint64_t key = 1000000;
+    fill(frames, 100, key);
+    while (otp_ledger_account(frames, 100, 0) != NULL) {
+        fill(frames, 100, ++key);
+        ck_assert_uint_lt(key, 2000000);
+    }
+    fill(frames, 100, 1000000);
+    ck_assert_ptr_nonnull(otp_ledger_account(frames, 100, 0));
+    otp_hotmem_set_limit((size_t)512 << 20);
+    fill(frames, 100, key);
+    ck_assert_ptr_nonnull(otp_ledger_account(frames, 100, 0));
+}
+END_TEST
+
+START_TEST(test_live_table_follows_a_model)
+{
+    enum { ADDRESSES = 30000 };
+    static uint64_t model[ADDRESSES]; /* 0: not there, else what was put in */
+    uint64_t frame = 77;
+    otp_hotmem_set_limit((size_t)512 << 20);
+    struct otp_account *account = otp_ledger_account(&frame, 1, 0);
+    srand(11);
+    uint64_t there = 0;
+    for (uint64_t n = 1; n < 400000; n++) {
+        size_t i = (size_t)rand() % ADDRESSES;
+        uintptr_t addr = 0x10000000 + i * 16;
+        struct otp_live item = {.account = account, .bytes = n, .objects = n * 3};
+        if (model[i] != 0) {
+            ck_assert(otp_live_remove(addr, &item));
+            ck_assert_uint_eq(item.bytes, model[i]);
+            ck_assert_uint_eq(item.objects, model[i] * 3);
+            ck_assert_ptr_eq(item.account, account);
+            ck_assert(!otp_live_remove(addr, &item));
+            model[i] = 0;
+            there--;
+        } else {
+            ck_assert(!otp_live_remove(addr, &item));
+            item = (struct otp_live){.account = account, .bytes = n, .objects = n * 3};
+            ck_assert(otp_live_insert(addr, &item));
+            model[i] = n;
+            there++;
+        }
+    }
+    ck_assert_uint_eq(otp_live_count(), there);
+}
+END_TEST
+
+START_TEST(test_entry_left_behind_is_booked_as_freed)
+{
+    uint64_t frame = 78;
+    otp_hotmem_set_limit((size_t)512 << 20);
+    struct otp_account *account = otp_ledger_account(&frame, 1, 0);
+    struct otp_live item = {.account = account, .bytes = 40, .objects = 5};
+    uint64_t freed = account->freed_bytes;
+    ck_assert(otp_live_insert(0x7000, &item));
+    ck_assert_uint_eq(account->freed_bytes, freed);
+    ck_assert(otp_live_insert(0x7000, &item));
+    ck_assert_uint_eq(account->freed_bytes, freed + 40);
+    ck_assert(otp_live_remove(0x7000, &item));
+}
+END_TEST
+
+struct shared {
+    pthread_mutex_t lock;
+    uintptr_t blocks[BLOCKS]; /* addresses in the hands of nobody: any thread may free them */
+    size_t count;
+};
+
+static struct shared shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static uint64_t lost[THREADS];
+
+/* Takes a block that some thread has left, or 0. */
+static uintptr_t take_block(void)
+{
+    pthread_mutex_lock(&shared.lock);
+    uintptr_t p = shared.count == 0 ? 0 : shared.blocks[--shared.count];
+    pthread_mutex_unlock(&shared.lock);
+    return p;
+}
+
+static bool leave_block(uintptr_t p)
+{
+    pthread_mutex_lock(&shared.lock);
+    bool has_room = shared.count < BLOCKS;
+    if (has_room) {
+        shared.blocks[shared.count++] = p;
+    }
+    pthread_mutex_unlock(&shared.lock);
+    return has_room;
+}
+
+static void free_one(uintptr_t p, size_t me)
+{
+    struct otp_live item;
+    if (otp_live_remove(p, &item)) {
+        otp_ledger_sub(item.account, item.objects, item.bytes);
+    } else {
+        lost[me]++;
+    }
+}
+
+/* Real allocations, so that an address freed by one thread comes back in another at once. */
+static void *churn(void *arg)
+{
+    size_t me = (size_t)(uintptr_t)arg;
+    uint64_t frames[3] = {1000 + me % 2, 2, 3};
+    for (int n = 0; n < ROUNDS; n++) {
+        void *p = malloc(40);
+        struct otp_account *a = otp_ledger_account(frames, 3, (uint32_t)n % 7);
+        struct otp_live item = {.account = a, .bytes = 40, .objects = 1};
+        otp_ledger_add(a, 1, 40);
+        if (!otp_live_insert((uintptr_t)p, &item)) {
+            lost[me]++;
+        }
+        if (!leave_block((uintptr_t)p)) {
+            free_one((uintptr_t)p, me);
+            free(p);
+        }
+        uintptr_t q = n % 3 == 0 ? take_block() : 0;
+        if (q != 0) {
+            free_one(q, me); /* booked before it is given back */
+            free((void *)q);
+        }
+    }
+    return NULL;
+}
+
+struct sums {
+    uint64_t alloc;
+    uint64_t freed;
+};
+
+static void add_up(struct otp_account *a, void *arg)
+{
+    struct sums *s = arg;
+    if (a->depth == 3 && (a->frames[0] == 1000 || a->frames[0] == 1001)) {
+        s->alloc += a->alloc_objects;
+        s->freed += a->freed_objects;
+        ck_assert_uint_eq(a->alloc_bytes, a->alloc_objects * 40);
+    }
+}
+
+START_TEST(test_threads_that_free_each_others_blocks)
+{
+    pthread_t t[THREADS];
+    otp_hotmem_set_limit((size_t)512 << 20);
+    uint64_t before = otp_live_count();
+    for (size_t i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&t[i], NULL, churn, (void *)(uintptr_t)i), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_join(t[i], NULL), 0);
+        ck_assert_uint_eq(lost[i], 0);
+    }
+    struct sums s = {0};
+    otp_ledger_each(add_up, &s);
+    ck_assert_uint_eq(s.alloc, (uint64_t)THREADS * ROUNDS);
+    ck_assert_uint_eq(s.alloc - s.freed, shared.count);
+    ck_assert_uint_eq(otp_live_count() - before, shared.count);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ledger");
+    TCase *t = tcase_create("ledger");
+    tcase_add_test(t, test_equal_stacks_share_an_account);
+    tcase_add_test(t, test_memory_limit_is_an_answer_not_a_crash);
+    tcase_add_test(t, test_live_table_follows_a_model);
+    tcase_add_test(t, test_entry_left_behind_is_booked_as_freed);
+    tcase_add_test(t, test_threads_that_free_each_others_blocks);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
