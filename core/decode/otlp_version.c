@@ -44,25 +44,39 @@ struct sample_shape {
     uint64_t count[6];
 };
 
+/*
+ * Field 4 is a single number: a link of 1.9, or of 1.10 a value that is not packed. Without
+ * timestamps it is a value, as 1.9 would have none; with them there are as many values, or one
+ * link.
+ */
+static void judge_number_4(const struct sample_shape *s, struct finding *found)
+{
+    bool is_even = s->count[4] == s->count[5];
+
+    if (s->count[5] == 0 || (is_even && s->count[4] > 1)) {
+        found->is_1_10 = true;
+    } else if (is_even) {
+        found->unclear = true;
+    } else {
+        found->is_1_9 = true;
+    }
+}
+
 static void judge_sample(const struct sample_shape *s, struct finding *found)
 {
     if (s->is_list[3] || (s->is_number[4] && s->is_list[2])) {
         found->is_1_9 = true;
     } else if (s->is_list[4] || s->is_number[3]) {
         found->is_1_10 = true;
-    } else if (s->is_number[4] && s->count[5] > 0) {
-        /* A link and timestamps of 1.9; or of 1.10 as many values, not packed. One of each:
-         * unclear. */
-        found->is_1_9 = s->count[4] != s->count[5];
-        found->is_1_10 = s->count[4] == s->count[5] && s->count[4] > 1;
-        found->unclear = found->unclear || s->count[4] + s->count[5] == 2;
     } else if (s->is_number[4]) {
-        found->is_1_10 = true; /* a value, not packed: as 1.9 there would be none */
-    } else if (s->count[2] > 0 && s->count[5] == 0) {
-        found->maybe_1_9 = true;
-    } else if (s->count[2] > 0 && s->count[2] == s->count[5]) {
+        judge_number_4(s, found);
+    } else if (s->count[2] == 0) {
+        return; /* nothing that the versions have at different places */
+    } else if (s->count[5] == 0) {
+        found->maybe_1_9 = true; /* as 1.10 there would be no value */
+    } else if (s->count[2] == s->count[5]) {
         found->doubtful = true;
-    } else if (s->count[2] > 0) {
+    } else {
         found->is_1_10 = true; /* as 1.9: fewer values than timestamps */
     }
 }

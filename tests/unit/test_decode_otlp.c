@@ -197,6 +197,19 @@ START_TEST(test_each_prefix_is_refused_or_whole)
 }
 END_TEST
 
+/* Follows each sample to its frames. */
+static void walk(const struct otp_profile_set *set)
+{
+    for (size_t k = 0; k < set->message_count; k++) {
+        const struct otp_profiles *m = set->messages[k];
+        for (uint32_t i = 0; i < m->samples.count; i++) {
+            const struct otp_sample *s = otp_profiles_sample(m, i);
+            (void)otp_profiles_sample_total(m, s);
+            (void)otp_profiles_frames(m, otp_profiles_stack(m, s->stack));
+        }
+    }
+}
+
 START_TEST(test_mutations_are_harmless)
 {
     static const struct dec_shape shapes[] = {
@@ -218,14 +231,7 @@ START_TEST(test_mutations_are_harmless)
             enum otp_status status = dec_add(&set, b.data, b.len, true, &fault);
             accepted += status == OTP_OK;
             tried++;
-            for (size_t k = 0; k < set.message_count; k++) {
-                const struct otp_profiles *m = set.messages[k];
-                for (uint32_t i = 0; i < m->samples.count; i++) {
-                    const struct otp_sample *s = otp_profiles_sample(m, i);
-                    (void)otp_profiles_sample_total(m, s);
-                    (void)otp_profiles_frames(m, otp_profiles_stack(m, s->stack));
-                }
-            }
+            walk(&set);
             otp_profile_set_fini(&set);
         }
         b.data[at] = old;

@@ -203,7 +203,8 @@ static bool is_entry(const void *ctx, uint32_t id, const void *key)
 
 static uint64_t hash_of(const struct key *k)
 {
-    uint64_t h = otp_hash_bytes(k->numbers.items, (size_t)k->numbers.count * sizeof(uint64_t), 7);
+    const void *numbers = k->numbers.count > 0 ? k->numbers.items : "";
+    uint64_t h = otp_hash_bytes(numbers, (size_t)k->numbers.count * sizeof(uint64_t), 7);
     return otp_hash_bytes(k->text.data, k->text.len, h);
 }
 

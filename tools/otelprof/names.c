@@ -34,8 +34,19 @@ static bool same_name(const void *ctx, uint32_t id, const void *key)
     return its.len == text->len && memcmp(its.data, text->data, its.len) == 0;
 }
 
-uint32_t otp_names_add(struct otp_names *n, const struct otp_name *name)
+/* Texts that were left out point somewhere too. */
+static struct otp_text present(struct otp_text text)
 {
+    return text.len > 0 ? text : otp_text_make("", 0);
+}
+
+uint32_t otp_names_add(struct otp_names *n, const struct otp_name *given)
+{
+    struct otp_name whole = {.name = present(given->name),
+                             .module = present(given->module),
+                             .file = present(given->file),
+                             .is_address = given->is_address};
+    const struct otp_name *name = &whole;
     uint64_t hash = otp_hash_bytes(name->name.data, name->name.len, 0);
     uint32_t id = otp_map_find(&n->map, hash, &name->name, same_name, n);
 

@@ -38,7 +38,7 @@ struct otp_frame_names {
 void otp_names_init(struct otp_names *n);
 void otp_names_fini(struct otp_names *n);
 /* The number of a name; UINT32_MAX: no memory. The texts are borrowed. */
-uint32_t otp_names_add(struct otp_names *n, const struct otp_name *name);
+uint32_t otp_names_add(struct otp_names *n, const struct otp_name *given);
 /* Names all locations of a message; false: no memory. */
 bool otp_frame_names_init(struct otp_frame_names *f, struct otp_names *n,
                           const struct otp_profiles *m);
