@@ -332,8 +332,8 @@ static bool is_plt(const struct expression *e, int64_t *out_push_at)
     static const uint8_t before[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a};
     static const uint8_t after[] = {0x2a, 0x33, 0x24, 0x22};
     *out_push_at = e->bytes[6] - 0x30; /* litN */
-    return e->len == 11 && memcmp(e->bytes, before, sizeof(before)) == 0 &&
-           *out_push_at >= 0 && *out_push_at < 16 && memcmp(e->bytes + 7, after, sizeof(after)) == 0;
+    return e->len == 11 && memcmp(e->bytes, before, sizeof(before)) == 0 && *out_push_at >= 0 &&
+           *out_push_at < 16 && memcmp(e->bytes + 7, after, sizeof(after)) == 0;
 }
 
 static void run_cfa_expression(struct cursor *c, struct row *row)

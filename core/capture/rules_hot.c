@@ -54,7 +54,8 @@ static uint64_t pack(const struct otp_known_rule *k)
     uint64_t mask = (UINT64_C(1) << OFFSET_BITS) - 1;
     /* A complex rule has no use for the first flag: there it says unsafe. */
     bool first = k->rule.kind == OTP_RULE_COMPLEX ? k->rule.is_unsafe : k->rule.is_cfa_from_rbp;
-    return (uint64_t)k->object << 48 | (uint64_t)k->rule.kind << 46 | (uint64_t)first << 45 | (uint64_t)k->rule.is_rbp_saved << 44 |
+    return (uint64_t)k->object << 48 | (uint64_t)k->rule.kind << 46 | (uint64_t)first << 45 |
+           (uint64_t)k->rule.is_rbp_saved << 44 |
            ((uint64_t)(uint32_t)k->rule.rbp_offset & mask) << OFFSET_BITS |
            ((uint64_t)(uint32_t)k->rule.cfa_offset & mask);
 }

@@ -25,7 +25,8 @@ struct otp_thread *otp_timer_thread(uint64_t cookie)
         return NULL;
     }
     struct otp_thread *t = otp_thread_get((uint32_t)(cookie & 0xffffffU));
-    if (t == NULL || otp_timer_cookie(t) != cookie || otp_load_relaxed(&t->state) != OTP_THREAD_LIVE) {
+    if (t == NULL || otp_timer_cookie(t) != cookie ||
+        otp_load_relaxed(&t->state) != OTP_THREAD_LIVE) {
         return NULL;
     }
     return t;

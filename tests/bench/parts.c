@@ -29,6 +29,14 @@ static double now_ns(void)
     return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
+static void require(bool is_true, const char *what)
+{
+    if (!is_true) {
+        fprintf(stderr, "parts: %s\n", what);
+        exit(1);
+    }
+}
+
 static uintptr_t nth_addr(uint64_t n)
 {
     return (uintptr_t)(UINT64_C(0x7f0000000000) + n * PAGE);
@@ -139,6 +147,13 @@ __attribute__((noinline)) static int descend(int left, int depth)
     return descend(left - 1, depth) + pad[0];
 }
 
+static void fill_stack(uint64_t *frames, uint64_t stacks, uint64_t n)
+{
+    for (size_t f = 0; f < 30; f++) {
+        frames[f] = f == 0 ? stacks * 1000000 + n % stacks : f * 7;
+    }
+}
+
 static void measure_ledger(void)
 {
     uint64_t frames[30];
@@ -148,14 +163,9 @@ static void measure_ledger(void)
             const uint64_t n = stacks < 20000 ? 20000 : stacks;
             double begin = now_ns();
             for (uint64_t i = 0; i < n; i++) {
-                for (size_t f = 0; f < 30; f++) {
-                    frames[f] = f == 0 ? stacks * 1000000 + i % stacks : f * 7;
-                }
+                fill_stack(frames, stacks, i);
                 struct otp_account *a = otp_ledger_account(frames, 30, 0);
-                if (a == NULL) {
-                    fprintf(stderr, "parts: the ledger is full\n");
-                    exit(1);
-                }
+                require(a != NULL, "the ledger is full");
                 otp_ledger_add(a, 1, 1);
             }
             double took = (now_ns() - begin) / (double)n;
