@@ -10,12 +10,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/decode/model.h"
+#include "core/decode/wire.h"
+
 struct otp_emit {
     uint8_t *data;
     size_t len;
     size_t capacity;
     size_t max;
     bool failed; /* no memory, or past max */
+};
+
+/* One message of another format on its way to OTLP. */
+struct otp_translation {
+    uint64_t budget_bytes;
+    struct otp_emit out;
+    struct otp_lost lost;
+    struct otp_wire_fault fault;
 };
 
 /* An empty message of at most max bytes. Context: any. */

@@ -144,35 +144,34 @@ static enum otp_status decode(struct adding *a, const struct content *c)
     return verify(a, m);
 }
 
-typedef enum otp_status (*translator)(const uint8_t *data, size_t len, uint64_t budget_bytes,
-                                      struct otp_emit *out, struct otp_wire_fault *out_fault);
+typedef enum otp_status (*translator)(const uint8_t *data, size_t len, struct otp_translation *t);
 
 /* Reads another format: its content becomes an OTLP message in a blob of its own. */
 static enum otp_status translate(struct adding *a, const struct content *c, enum otp_source source,
                                  translator run)
 {
-    struct otp_wire_fault fault = {.reason = NULL};
-    struct otp_emit out;
+    struct otp_translation t = {.budget_bytes = budget_of(c->size)};
 
-    otp_emit_init(&out, OTP_INPUT_MAX);
-    enum otp_status status = run(c->bytes, c->size, budget_of(c->size), &out, &fault);
+    otp_emit_init(&t.out, OTP_INPUT_MAX);
+    enum otp_status status = run(c->bytes, c->size, &t);
     if (status != OTP_OK) {
-        otp_emit_fini(&out);
-        (void)refuse(a, status, c->off + (uint64_t)(fault.at - c->bytes), "");
+        otp_emit_fini(&t.out);
+        (void)refuse(a, status, c->off + (uint64_t)(t.fault.at - c->bytes), "");
         (void)snprintf(a->fault->reason, sizeof(a->fault->reason), "%s: %s", a->file->format,
-                       fault.reason);
+                       t.fault.reason);
         return status;
     }
-    if (add_blob(a, out.data, out.len) == NULL) {
+    if (add_blob(a, t.out.data, t.out.len) == NULL) {
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
-    struct content otlp = {.bytes = out.data, .size = out.len};
+    struct content otlp = {.bytes = t.out.data, .size = t.out.len};
     status = decode(a, &otlp);
     if (status == OTP_OK) {
         struct otp_profiles *m = a->set->messages[a->set->message_count - 1];
         m->source = source;
         m->original = c->bytes;
         m->original_size = c->size;
+        m->lost = t.lost;
         m->off = c->off;
     }
     return status;

@@ -33,6 +33,16 @@ enum otp_wire_version {
     OTP_PROTO_1_8   /* Profile as well */
 };
 
+/* What OTLP could not take over from another format. */
+struct otp_lost {
+    uint64_t zero_samples; /* all values are 0 */
+    uint64_t bare_labels;  /* without a key */
+    uint64_t
+        label_units; /* several numbers under one label, of which only the first keeps its unit */
+    uint64_t odd_times; /* samples whose times do not fit their values */
+    uint64_t negatives; /* times and durations */
+};
+
 /* What a message was read from. */
 enum otp_source {
     OTP_SOURCE_OTLP, /* the message itself */
@@ -227,6 +237,7 @@ struct otp_profiles {
     enum otp_source source;
     const uint8_t *original; /* unless it is OTLP: what it was translated from, of the set */
     size_t original_size;
+    struct otp_lost lost;
     bool has_dictionary;
     uint8_t *bytes; /* borrowed from the set */
     uint32_t size;

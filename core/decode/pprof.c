@@ -337,18 +337,19 @@ static void fini(struct otp_pprof *p)
     otp_heap_reset(&p->heap);
 }
 
-enum otp_status otp_pprof_decode(const uint8_t *data, size_t len, uint64_t budget_bytes,
-                                 struct otp_emit *out, struct otp_wire_fault *out_fault)
+enum otp_status otp_pprof_decode(const uint8_t *data, size_t len, struct otp_translation *t)
 {
     struct otp_pprof p;
     memset(&p, 0, sizeof(p));
     p.data = data;
     p.len = len;
-    init(&p, budget_bytes);
+    init(&p, t->budget_bytes);
     bool ok = read_tables(&p) && check_texts(&p) && index_table(&p, &p.mappings) &&
               index_table(&p, &p.locations) && index_table(&p, &p.functions) &&
-              otp_pprof_read_samples(&p) && otp_pprof_emit(&p, out);
-    *out_fault = p.fault;
+              otp_pprof_read_samples(&p) && otp_pprof_emit(&p, &t->out);
+    t->fault = p.fault;
+    t->lost = p.lost;
+    t->lost.negatives = (p.time_nanos < 0) + (uint64_t)(p.duration_nanos < 0);
     fini(&p);
     return ok ? OTP_OK : OTP_MALFORMED;
 }

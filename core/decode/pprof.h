@@ -11,15 +11,15 @@
 
 #include "core/base/status.h"
 #include "core/decode/emit.h"
+#include "core/decode/model.h"
 #include "core/decode/wire.h"
 
 /*
- * Appends the ProfilesData that says what the (unpacked) profile in data says to out. Strict: every
- * reference has to lead somewhere, every sample has a value for each type. Takes at most
- * budget_bytes of memory beside out. On failure *out_fault says what and where. Context: any.
+ * Appends the ProfilesData that says what the (unpacked) profile in data says to t->out. Strict:
+ * every reference has to lead somewhere, every sample has a value for each type. Takes at most
+ * t->budget_bytes of memory beside t->out. On failure t->fault says what and where. Context: any.
  */
 OTP_MUST_CHECK enum otp_status otp_pprof_decode(const uint8_t *data, size_t len,
-                                                uint64_t budget_bytes, struct otp_emit *out,
-                                                struct otp_wire_fault *out_fault);
+                                                struct otp_translation *t);
 
 #endif

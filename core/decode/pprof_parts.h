@@ -57,6 +57,7 @@ struct otp_pprof_sample {
 
 struct otp_pprof {
     struct otp_wire_fault fault;
+    struct otp_lost lost;
     struct otp_budget budget;
     struct otp_heap heap; /* of the maps */
     const uint8_t *data;

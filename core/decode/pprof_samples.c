@@ -166,6 +166,7 @@ static bool read_label(struct otp_pprof *p, const struct otp_field *label)
         v.unit = 0;
     }
     if (v.key == 0) {
+        p->lost.bare_labels++;
         return otp_wire_ok(&w); /* nothing can be said of a label without a key */
     }
     return otp_wire_ok(&w) && (otp_vec_append(&p->labels, &v, 1) || otp_pprof_no_room(p));
@@ -202,6 +203,7 @@ static bool take_labels(struct otp_pprof *p, const struct otp_field *at, struct 
         uint32_t attr;
         next = i + 1;
         while (next < count && labels[next].key == labels[i].key) {
+            p->lost.label_units += labels[next].unit != labels[i].unit;
             next++;
         }
         if (!otp_pprof_attribute(p, &labels[i], next - i, &attr)) {
@@ -249,6 +251,11 @@ static bool read_sample(struct otp_pprof *p, const struct otp_field *sample)
     if (!otp_wire_ok(&w) || !take_stack(p, first_frame, &s.stack) || !take_labels(p, sample, &s)) {
         return false;
     }
+    bool is_zero = true;
+    for (uint32_t i = first_value; i < p->values.count; i++) {
+        is_zero = is_zero && ((const int64_t *)p->values.items)[i] == 0;
+    }
+    p->lost.zero_samples += is_zero;
     if (p->values.count - first_value != p->types.count) {
         return otp_pprof_fail(p, sample->at, "a sample has not one value for each sample type");
     }

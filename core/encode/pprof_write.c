@@ -167,9 +167,25 @@ static bool is_whole(double v)
     return v >= -exact && v <= exact && (double)(int64_t)v == v;
 }
 
-/* Labels are texts or whole numbers; what is neither has no place in pprof. */
-static void write_attr_label(struct writer *w, const struct otp_dict_attr *a)
+/* pprof may have several labels of one key. */
+static void write_list_labels(struct writer *w, const struct otp_dict_attr *a,
+                              struct otp_pool_tail tail)
 {
+    struct otp_attr item;
+    size_t pos = 0;
+    while (otp_value_next_item(tail.data, tail.len, &pos, &item) && w->status == OTP_OK) {
+        if (item.kind == OTP_ATTR_STRING) {
+            write_text_label(w, a->key, intern(w, item.string));
+        } else if (item.kind == OTP_ATTR_INT) {
+            write_number_label(w, a->key, item.number, string(w, a->unit));
+        }
+    }
+}
+
+/* Labels are texts or whole numbers; what is neither has no place in pprof. */
+static void write_attr_label(struct writer *w, uint32_t id)
+{
+    const struct otp_dict_attr *a = otp_pool_head(&w->dict->attrs, id);
     double real;
     switch ((enum otp_attr_kind)a->kind) {
     case OTP_ATTR_STRING:
@@ -187,8 +203,10 @@ static void write_attr_label(struct writer *w, const struct otp_dict_attr *a)
             write_number_label(w, a->key, (int64_t)real, string(w, a->unit));
         }
         break;
-    case OTP_ATTR_BYTES:
     case OTP_ATTR_LIST:
+        write_list_labels(w, a, otp_pool_tail(&w->dict->attrs, id));
+        break;
+    case OTP_ATTR_BYTES:
     case OTP_ATTR_MAP:
     case OTP_ATTR_EMPTY:
     default:
@@ -208,7 +226,7 @@ static void write_labels(struct writer *w, const struct otp_pprof_row *row)
     struct otp_pool_tail ids = otp_pool_tail(&w->dict->lists, row->list);
     const uint32_t *id = ids.data;
     for (size_t i = 0; i < ids.len / sizeof(id[0]); i++) {
-        write_attr_label(w, otp_pool_head(&w->dict->attrs, id[i]));
+        write_attr_label(w, id[i]);
     }
     if (row->link != 0) {
         const struct otp_dict_link *l = otp_pool_head(&w->dict->links, row->link);
@@ -433,7 +451,7 @@ static void add_comment(struct writer *w, uint32_t text)
 static void add_comments(struct writer *w, uint32_t list)
 {
     struct otp_pool_tail tail;
-    struct otp_text text;
+    struct otp_attr item;
     size_t pos = 0;
     const struct otp_dict_attr *a = find_attr(w, list, OTP_PPROF_COMMENT, &tail);
     if (a == NULL) {
@@ -442,8 +460,10 @@ static void add_comments(struct writer *w, uint32_t list)
     if (a->kind == OTP_ATTR_STRING) {
         add_comment(w, string(w, a->text));
     }
-    while (otp_value_next_string(tail.data, tail.len, &pos, &text) && w->status == OTP_OK) {
-        add_comment(w, intern(w, text));
+    while (otp_value_next_item(tail.data, tail.len, &pos, &item) && w->status == OTP_OK) {
+        if (item.kind == OTP_ATTR_STRING) {
+            add_comment(w, intern(w, item.string));
+        }
     }
 }
 

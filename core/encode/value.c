@@ -173,19 +173,26 @@ enum otp_status otp_value_encode(const struct otp_value_limits *limits, const st
     return encode(limits, a, 0, out);
 }
 
-/* Reads one length-delimited field of our own bytes; false at their end. */
-static bool read_field(const unsigned char *p, size_t len, size_t *pos, struct otp_text *out)
+/* Reads a varint of our own bytes; false at their end. */
+static bool read_varint(const unsigned char *p, size_t len, size_t *pos, uint64_t *out)
 {
-    size_t at = *pos + 1; /* the tag is one byte */
-    uint64_t size = 0;
-    for (unsigned shift = 0; at < len && shift < 64; shift += 7) {
-        unsigned char c = p[at++];
-        size |= (uint64_t)(c & 0x7f) << shift;
+    *out = 0;
+    for (unsigned shift = 0; *pos < len && shift < 64; shift += 7) {
+        unsigned char c = p[(*pos)++];
+        *out |= (uint64_t)(c & 0x7f) << shift;
         if (c < 0x80) {
-            break;
+            return true;
         }
     }
-    if (at > len || size > len - at) {
+    return false;
+}
+
+/* Reads one length-delimited field, whose tag is one byte. */
+static bool read_field(const unsigned char *p, size_t len, size_t *pos, struct otp_text *out)
+{
+    uint64_t size;
+    size_t at = *pos + 1;
+    if (!read_varint(p, len, &at, &size) || size > len - at) {
         return false;
     }
     *out = otp_text_make((const char *)p + at, size);
@@ -193,23 +200,30 @@ static bool read_field(const unsigned char *p, size_t len, size_t *pos, struct o
     return true;
 }
 
-bool otp_value_next_string(const void *value, size_t len, size_t *pos, struct otp_text *out)
+bool otp_value_next_item(const void *value, size_t len, size_t *pos, struct otp_attr *out)
 {
-    enum { TAG_STRING = ANY_STRING << 3 | 2, TAG_LIST = ANY_LIST << 3 | 2 };
+    enum { TAG_STRING = ANY_STRING << 3 | 2, TAG_INT = ANY_INT << 3, TAG_LIST = ANY_LIST << 3 | 2 };
     struct otp_text list;
     struct otp_text item;
-    size_t start = 0;
+    size_t at = 0;
     const unsigned char *p = value;
-    if (len == 0 || p[0] != TAG_LIST || !read_field(p, len, &start, &list)) {
+    memset(out, 0, sizeof(*out));
+    out->kind = OTP_ATTR_EMPTY;
+    if (len == 0 || p[0] != TAG_LIST || !read_field(p, len, &at, &list) || *pos >= list.len ||
+        !read_field((const unsigned char *)list.data, list.len, pos, &item)) {
         return false;
     }
-    p = (const unsigned char *)list.data;
-    while (*pos < list.len && read_field(p, list.len, pos, &item)) {
-        size_t inside = 0;
-        const unsigned char *any = (const unsigned char *)item.data;
-        if (item.len > 0 && any[0] == TAG_STRING && read_field(any, item.len, &inside, out)) {
-            return true;
+    const unsigned char *any = (const unsigned char *)item.data;
+    uint64_t number;
+    at = 0;
+    if (item.len > 0 && any[0] == TAG_STRING && read_field(any, item.len, &at, &out->string)) {
+        out->kind = OTP_ATTR_STRING;
+    } else if (item.len > 0 && any[0] == TAG_INT) {
+        at = 1;
+        if (read_varint(any, item.len, &at, &number)) {
+            out->kind = OTP_ATTR_INT;
+            out->number = (int64_t)number;
         }
     }
-    return false;
+    return true;
 }

@@ -28,9 +28,10 @@ enum otp_status otp_value_encode(const struct otp_value_limits *limits, const st
                                  struct otp_buf *out);
 
 /*
- * The next string of a list in its canonical form; *pos is 0 at first. Items that are no strings
- * are passed over. False at the end, and for a value that is no list. Context: worker.
+ * The next item of a list in its canonical form; *pos is 0 at first. *out gets text or number; an
+ * item that is neither comes as OTP_ATTR_EMPTY. False at the end, and for a value that is no list.
+ * Context: worker.
  */
-bool otp_value_next_string(const void *value, size_t len, size_t *pos, struct otp_text *out);
+bool otp_value_next_item(const void *value, size_t len, size_t *pos, struct otp_attr *out);
 
 #endif

@@ -47,6 +47,9 @@ extern const struct otp_command otp_command_flame;
 extern const struct otp_command otp_command_run;
 extern const struct otp_command otp_command_receive;
 extern const struct otp_command otp_command_doctor;
+extern const struct otp_command otp_command_convert;
+extern const struct otp_command otp_command_merge;
+extern const struct otp_command otp_command_diff;
 
 /* Prints `otelprof COMMAND: ` and a formatted line to stderr; OTP_EXIT_USAGE. */
 int otp_usage_error(const struct otp_command *command, const char *format, ...)

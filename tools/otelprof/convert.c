@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* otelprof convert, merge: files of any format as one file of the format that its name says. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/annot.h"
+#include "tools/otelprof/args.h"
+#include "tools/otelprof/command.h"
+#include "tools/otelprof/gather.h"
+#include "tools/otelprof/load.h"
+#include "tools/otelprof/lost.h"
+#include "tools/otelprof/pick.h"
+#include "tools/otelprof/product.h"
+
+/* The options of both; merge has one more. */
+enum { CONVERT_OUT, CONVERT_ORIGINAL, CONVERT_LABEL, CONVERT_REFER, CONVERT_SQUASH };
+
+/* The type that pprof readers show first: what the period counts, else memory in use, else the
+ * first one. */
+static struct otp_text usual_type(const struct otp_profile_set *set)
+{
+    struct otp_text first = otp_text_of(NULL);
+    struct otp_text inuse = first;
+    for (size_t i = 0; i < set->message_count; i++) {
+        const struct otp_profiles *m = set->messages[i];
+        for (uint32_t k = 0; k < m->profiles.count; k++) {
+            const struct otp_profile *p = otp_profiles_profile(m, k);
+            struct otp_text type = otp_type_of(m, p).type;
+            struct otp_text period = otp_profiles_string(m, p->period_type.type);
+            if (type.len > 0 && type.len == period.len &&
+                memcmp(type.data, period.data, type.len) == 0) {
+                return type;
+            }
+            if (type.len == 11 && memcmp(type.data, "inuse_space", 11) == 0) {
+                inuse = type;
+            }
+            first = first.len == 0 ? type : first;
+        }
+    }
+    return inuse.len > 0 ? inuse : first;
+}
+
+/* The main program, where all of it is of one resource that names it. */
+static struct otp_text main_file(const struct otp_gather *g)
+{
+    if (g->envelope_count != 1 || g->is_from_pprof) {
+        return otp_text_of(NULL);
+    }
+    const struct otp_envelope_options *e = &g->envelopes[0].options;
+    for (size_t i = 0; i < e->resource_attr_count; i++) {
+        const struct otp_attr *a = &e->resource_attrs[i];
+        if (a->kind == OTP_ATTR_STRING && a->key.len == 23 &&
+            memcmp(a->key.data, "process.executable.path", 23) == 0) {
+            return a->string;
+        }
+    }
+    return otp_text_of(NULL);
+}
+
+static int write_out(struct otp_gather *g, struct otp_product *p, const struct otp_args *args)
+{
+    const char *label = args->values[CONVERT_LABEL];
+    struct otp_product_options options = {
+        .default_type = usual_type(g->set),
+        .main_file = main_file(g),
+        .timestamp_label = otp_text_of(label),
+        .mark_symbols = !g->is_from_pprof,
+        .refer = otp_args_has(args, CONVERT_REFER),
+    };
+    const struct otp_lost_options lost = {.command = args->command->name,
+                                          .path = p->path,
+                                          .format = p->format,
+                                          .has_times = label != NULL};
+    enum otp_status status = otp_gather_tell(g, p, &options, otp_args_has(args, CONVERT_ORIGINAL));
+    if (status != OTP_OK) {
+        (void)fprintf(stderr, "otelprof %s: %s: %s\n", args->command->name, p->path,
+                      otp_status_text(status));
+        return OTP_EXIT_INPUT;
+    }
+    int result = otp_product_write(p, args->command);
+    if (result == OTP_EXIT_OK) {
+        otp_lost_print(g, &lost);
+    }
+    return result;
+}
+
+static int convert_set(const struct otp_profile_set *set, struct otp_product *p,
+                       const struct otp_args *args, bool adds)
+{
+    struct otp_gather g;
+    bool one = !otp_product_has_envelopes(p);
+    int result = OTP_EXIT_INPUT;
+    if (otp_gather_init(&g, set, adds || one ? OTP_GATHER_ADD : OTP_GATHER_KEEP,
+                        one || (adds && otp_args_has(args, CONVERT_SQUASH)))) {
+        result = write_out(&g, p, args);
+    } else {
+        (void)fprintf(stderr, "otelprof %s: no memory\n", args->command->name);
+    }
+    otp_gather_fini(&g);
+    return result;
+}
+
+static int run(const struct otp_args *args, bool adds)
+{
+    struct otp_profile_set set;
+    struct otp_product p;
+    if (!otp_args_has(args, CONVERT_OUT)) {
+        return otp_usage_error(args->command, "-o OUT is missing");
+    }
+    if (!otp_product_init(&p, args->command, args->values[CONVERT_OUT])) {
+        return OTP_EXIT_USAGE;
+    }
+    otp_profile_set_init(&set);
+    int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
+    if (status == OTP_EXIT_OK) {
+        status = convert_set(&set, &p, args, adds);
+    }
+    otp_product_fini(&p);
+    otp_profile_set_fini(&set);
+    return status;
+}
+
+static int run_convert(const struct otp_args *args)
+{
+    return run(args, false);
+}
+
+static int run_merge(const struct otp_args *args)
+{
+    return run(args, true);
+}
+
+#define COMMON_OPTIONS                                                                             \
+    [CONVERT_OUT] = {"output", 'o', "OUT", "the file; its name says the format"},                  \
+    [CONVERT_ORIGINAL] = {"keep-original", 0, NULL,                                                \
+                          "attach the pprof file to the profile made of it"},                      \
+    [CONVERT_LABEL] = {"timestamp-label", 0, "KEY",                                                \
+                       "to pprof: a number label with the time of each observation"},              \
+    [CONVERT_REFER] = {"refer", 0, NULL,                                                           \
+                       "to OTLP: resource attributes as references to the string table"}
+
+static const struct otp_option convert_options[] = {COMMON_OPTIONS, {NULL, 0, NULL, NULL}};
+static const struct otp_option merge_options[] = {
+    COMMON_OPTIONS,
+    [CONVERT_SQUASH] = {"squash", 0, NULL, "one resource for all: what all of them agree on"},
+    {NULL, 0, NULL, NULL}};
+
+const struct otp_command otp_command_convert = {
+    .name = "convert",
+    .operands = "-o OUT FILE…",
+    .summary = "write profiles in another format: that of OUT's name",
+    .options = convert_options,
+    .details =
+        "Formats: .otlp, .pb (pprof); behind it .gz, .zst or nothing. What the format has no\n"
+        "place for is listed on the standard error. pprof is one profile: files and types\n"
+        "become its columns, as with merge.\n",
+    .run = run_convert,
+};
+
+const struct otp_command otp_command_merge = {
+    .name = "merge",
+    .operands = "-o OUT FILE…",
+    .summary = "add profiles up",
+    .options = merge_options,
+    .details =
+        "Equal types of equal resources become one profile. Values add up, but of the in-use\n"
+        "types the last flush of each process counts. Different resources stay apart in\n"
+        "formats that have them, unless --squash is given.\n",
+    .run = run_merge,
+};

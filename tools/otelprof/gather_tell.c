@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Telling what was gathered: one visit for each sum, with all samples of its parts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/map.h"
+#include "tools/otelprof/attr_of.h"
+#include "tools/otelprof/gather.h"
+#include "tools/otelprof/pick.h"
+#include "tools/otelprof/progress.h"
+#include "tools/otelprof/retell.h"
+
+struct telling {
+    struct otp_gather *g;
+    struct otp_product *p;
+    struct otp_retell *retells; /* by message; zeroed ones are not begun */
+    bool keep_original;
+    uint64_t *hashes;   /* by message; 0: not known yet */
+    bool *has_original; /* by message: its original is attached already */
+};
+
+static bool begins_with(struct otp_text text, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return text.len >= len && memcmp(text.data, prefix, len) == 0;
+}
+
+static bool is_key(const struct otp_attr *a, const char *key)
+{
+    return a->key.len == strlen(key) && begins_with(a->key, key);
+}
+
+/* ---- attributes of a sum ---- */
+
+struct attr_list {
+    struct otp_attr *items;
+    size_t count;
+};
+
+/* Adds the items of b to the list a, without those that are there. */
+static bool join_lists(struct otp_arena *arena, struct otp_attr *a, const struct otp_attr *b)
+{
+    struct otp_attr *items =
+        otp_arena_alloc(arena, (a->item_count + b->item_count) * sizeof(items[0]) + 1);
+    size_t count = a->item_count;
+    if (items == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        items[i] = a->items[i];
+    }
+    for (size_t i = 0; i < b->item_count; i++) {
+        bool found = false;
+        for (size_t k = 0; k < count && !found; k++) {
+            found = otp_attr_equal(&items[k], &b->items[i]);
+        }
+        if (!found) {
+            items[count++] = b->items[i];
+        }
+    }
+    a->items = items;
+    a->item_count = count;
+    return true;
+}
+
+/* Losses add up, comments gather; of anything else the first value stays. */
+static bool join_attr(struct otp_arena *arena, struct otp_attr *a, const struct otp_attr *b)
+{
+    if (begins_with(a->key, "otelprof.dropped.") && a->kind == OTP_ATTR_INT &&
+        b->kind == OTP_ATTR_INT) {
+        a->number = otp_add_clamped(a->number, b->number);
+    }
+    if (is_key(a, "pprof.profile.comment") && a->kind == OTP_ATTR_LIST &&
+        b->kind == OTP_ATTR_LIST) {
+        return join_lists(arena, a, b);
+    }
+    return true;
+}
+
+static bool add_attr(struct otp_arena *arena, struct attr_list *l, const struct otp_attr *a)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        if (l->items[i].key.len == a->key.len &&
+            memcmp(l->items[i].key.data, a->key.data, a->key.len) == 0) {
+            return join_attr(arena, &l->items[i], a);
+        }
+    }
+    struct otp_attr *to = realloc(l->items, (l->count + 1) * sizeof(to[0]));
+    if (to == NULL) {
+        return false;
+    }
+    l->items = to;
+    to[l->count++] = *a;
+    return true;
+}
+
+static bool gather_attrs(struct telling *t, const struct otp_gather_part *parts, size_t count,
+                         struct attr_list *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct otp_profiles *m = t->g->set->messages[parts[i].message];
+        uint32_t attrs;
+        const int32_t *list =
+            otp_profiles_list(m, otp_profiles_profile(m, parts[i].profile)->attrs, &attrs);
+        for (uint32_t k = 0; k < attrs; k++) {
+            struct otp_attr a;
+            if (!otp_attr_of_entry(&t->g->arena, m, list[k], &a, &t->g->cut_values) ||
+                !add_attr(&t->g->arena, out, &a)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* ---- the visit ---- */
+
+static void unite_ranges(const struct telling *t, const struct otp_gather_part *parts, size_t count,
+                         struct otp_visit_profile *v)
+{
+    uint64_t end = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct otp_profiles *m = t->g->set->messages[parts[i].message];
+        const struct otp_profile *p = otp_profiles_profile(m, parts[i].profile);
+        uint64_t until;
+        if (__builtin_add_overflow(p->time_ns, p->duration_ns, &until)) {
+            until = UINT64_MAX;
+        }
+        if (p->time_ns != 0 && (v->time_unix_ns == 0 || p->time_ns < v->time_unix_ns)) {
+            v->time_unix_ns = p->time_ns;
+        }
+        end = until > end ? until : end;
+        v->dropped_attributes += p->dropped_attributes;
+    }
+    v->duration_ns = end - v->time_unix_ns;
+}
+
+/* What a message was converted from goes with its first profile only. */
+static void attach_original(struct telling *t, const struct otp_gather_part *part, size_t count,
+                            struct otp_visit_profile *v)
+{
+    const struct otp_profiles *m = t->g->set->messages[part->message];
+    const struct otp_profile *p = otp_profiles_profile(m, part->profile);
+    if (count > 1) {
+        return; /* a sum comes from no single original */
+    }
+    if (p->payload.len > 0 && p->payload_format.len > 0) {
+        v->payload_format = otp_profiles_text(m, p->payload_format);
+        v->payload = otp_profiles_text(m, p->payload);
+    } else if (t->keep_original && m->source == OTP_SOURCE_PPROF &&
+               !t->has_original[part->message]) {
+        v->payload_format = otp_text_of("pprof");
+        v->payload = otp_text_make((const char *)m->original, m->original_size);
+        t->has_original[part->message] = true;
+    }
+}
+
+/*
+ * An id made of the content, so that equal inputs give equal files, in whichever order they come:
+ * the sum of hashes of the messages and of the profiles' places in them.
+ */
+static void make_id(struct telling *t, const struct otp_gather_part *parts, size_t count)
+{
+    uint64_t id[2] = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        const struct otp_profiles *m = t->g->set->messages[parts[i].message];
+        uint64_t *hash = &t->hashes[parts[i].message];
+        if (*hash == 0) {
+            *hash = otp_hash_bytes(m->bytes, m->size, 1) | 1;
+        }
+        id[0] += otp_hash_mix(*hash, parts[i].profile);
+        id[1] += otp_hash_mix(*hash + 1, parts[i].profile);
+    }
+    id[0] |= 1; /* never all zero */
+    memcpy(t->p->next_id, id, sizeof(id));
+}
+
+static enum otp_status begin(struct telling *t, const struct otp_gather_part *parts, size_t count)
+{
+    const struct otp_profiles *m = t->g->set->messages[parts->message];
+    const struct otp_profile *p = otp_profiles_profile(m, parts->profile);
+    struct otp_type type = otp_type_of(m, p);
+    const struct otp_value_type told = {.type = type.type, .unit = type.unit};
+    struct attr_list attrs = {.items = NULL};
+    struct otp_visit_profile v = {
+        .types = &told,
+        .type_count = 1,
+        .period_type = {.type = otp_profiles_string(m, p->period_type.type),
+                        .unit = otp_profiles_string(m, p->period_type.unit)},
+        .period = p->period,
+    };
+    if (!gather_attrs(t, parts, count, &attrs)) {
+        free(attrs.items);
+        return OTP_NO_MEMORY;
+    }
+    v.attrs = attrs.items;
+    v.attr_count = attrs.count;
+    unite_ranges(t, parts, count, &v);
+    attach_original(t, parts, count, &v);
+    if (count == 1 && p->profile_id.len == sizeof(t->p->next_id)) {
+        memcpy(t->p->next_id, m->bytes + p->profile_id.off, sizeof(t->p->next_id));
+    } else {
+        make_id(t, parts, count);
+    }
+    enum otp_status status = t->p->visitor->begin_profile(t->p->visitor, &v);
+    free(attrs.items);
+    return status;
+}
+
+static enum otp_status retell_of(struct telling *t, size_t message, struct otp_retell **out)
+{
+    struct otp_retell *r = &t->retells[message];
+    const struct otp_profiles *m = t->g->set->messages[message];
+    *out = r;
+    if (r->m != NULL) {
+        return OTP_OK;
+    }
+    OTP_TRY(otp_retell_init(r, m, t->p->visitor, &t->g->heap));
+    return t->g->is_from_pprof ? otp_retell_all_mappings(r) : OTP_OK;
+}
+
+static enum otp_status tell_sum(struct telling *t, const struct otp_gather_part *parts,
+                                size_t count)
+{
+    OTP_TRY(begin(t, parts, count));
+    for (size_t i = 0; i < count; i++) {
+        struct otp_retell *r;
+        OTP_TRY(retell_of(t, parts[i].message, &r));
+        OTP_TRY(otp_retell_mappings(r, parts[i].profile));
+        OTP_TRY(otp_retell_samples(r, parts[i].profile));
+        otp_progress_show("writing", (uint64_t)(parts + i - t->g->parts), t->g->part_count);
+    }
+    return t->p->visitor->end_profile(t->p->visitor);
+}
+
+static enum otp_status tell_all(struct telling *t)
+{
+    const struct otp_gather_part *parts = t->g->parts;
+    size_t envelope = 0;
+    for (size_t i = 0, next; i < t->g->part_count; i = next) {
+        next = i + 1;
+        while (next < t->g->part_count && parts[next].sum == parts[i].sum &&
+               parts[next].envelope == parts[i].envelope) {
+            next++;
+        }
+        if (parts[i].envelope != envelope) {
+            envelope = parts[i].envelope;
+            OTP_TRY(otp_product_envelope(t->p, &t->g->envelopes[envelope].options));
+        }
+        OTP_TRY(tell_sum(t, &parts[i], next - i));
+    }
+    return OTP_OK;
+}
+
+enum otp_status otp_gather_tell(struct otp_gather *g, struct otp_product *p,
+                                struct otp_product_options *options, bool keep_original)
+{
+    size_t messages = g->set->message_count;
+    struct telling t = {.g = g, .p = p, .keep_original = keep_original};
+    if (g->envelope_count > 0) {
+        options->envelope = g->envelopes[0].options;
+    }
+    OTP_TRY(otp_product_open(p, options));
+    t.retells = calloc(messages + 1, sizeof(t.retells[0]));
+    t.has_original = calloc(messages + 1, sizeof(t.has_original[0]));
+    t.hashes = calloc(messages + 1, sizeof(t.hashes[0]));
+    bool ok = t.retells != NULL && t.has_original != NULL && t.hashes != NULL;
+    enum otp_status status = ok ? tell_all(&t) : OTP_NO_MEMORY;
+    for (size_t i = 0; i < messages && t.retells != NULL; i++) {
+        g->cut_values = g->cut_values || t.retells[i].losses.cut_values;
+        g->zero_values += t.retells[i].losses.zero_values;
+        g->odd_times += t.retells[i].losses.odd_times;
+        g->negative_lines += t.retells[i].losses.negative_lines;
+        if (t.retells[i].m != NULL) {
+            otp_retell_fini(&t.retells[i]);
+        }
+    }
+    otp_progress_end();
+    free(t.retells);
+    free(t.hashes);
+    free(t.has_original);
+    return status;
+}

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/otelprof/lost.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/annot.h"
+#include "tools/otelprof/show.h"
+
+#define NAMES_SHOWN 8U
+
+/* Names that were met, each once, and how often in all. */
+struct names {
+    struct otp_text shown[NAMES_SHOWN];
+    size_t count;
+    uint64_t total;
+};
+
+enum kind {
+    LOST_RESOURCE_ATTRS,
+    LOST_SCOPES,
+    LOST_SCOPE_ATTRS,
+    LOST_PROFILE_ATTRS,
+    LOST_SAMPLE_ATTRS,
+    LOST_MAPPING_ATTRS,
+    LOST_LOCATION_ATTRS,
+    LOST_KINDS
+};
+
+struct losses {
+    const struct otp_profiles *m;
+    struct names names[LOST_KINDS];
+    uint64_t times;
+    uint64_t ids;
+    uint64_t payloads;
+    uint64_t bare_lines;  /* lines without a function */
+    unsigned char *lists; /* by place: seen */
+};
+
+static bool text_is(struct otp_text t, const char *s)
+{
+    return t.len == strlen(s) && memcmp(t.data, s, t.len) == 0;
+}
+
+static void add_name(struct names *n, struct otp_text name)
+{
+    n->total++;
+    for (size_t i = 0; i < n->count; i++) {
+        if (n->shown[i].len == name.len && memcmp(n->shown[i].data, name.data, name.len) == 0) {
+            return;
+        }
+    }
+    if (n->count < NAMES_SHOWN) {
+        n->shown[n->count++] = name;
+    }
+}
+
+static bool is_one_of(struct otp_text key, const char *const *names)
+{
+    for (size_t i = 0; names[i] != NULL; i++) {
+        if (text_is(key, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The keys that pprof has fields for, by where they stand. */
+static const char *const mapping_keys[] = {"process.executable.build_id.gnu",
+                                           "process.executable.build_id.go",
+                                           "pprof.mapping.has_functions",
+                                           "pprof.mapping.has_filenames",
+                                           "pprof.mapping.has_line_numbers",
+                                           "pprof.mapping.has_inline_frames",
+                                           NULL};
+static const char *const location_keys[] = {"pprof.location.is_folded", NULL};
+static const char *const profile_keys[] = {"pprof.profile.comment", "pprof.profile.doc_url",
+                                           "pprof.profile.drop_frames", "pprof.profile.keep_frames",
+                                           NULL};
+static const char *const scope_keys[] = {"pprof.scope.default_sample_type",
+                                         "pprof.scope.sample_type_order", NULL};
+
+static void count_list(struct losses *l, uint32_t list, enum kind kind, const char *const *keys)
+{
+    uint32_t count;
+    const int32_t *items = otp_profiles_list(l->m, list, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct otp_text key =
+            otp_profiles_string(l->m, otp_profiles_attribute(l->m, items[i])->key);
+        if (!is_one_of(key, keys)) {
+            add_name(&l->names[kind], key);
+        }
+    }
+}
+
+/* Labels are texts, whole numbers, and lists of them. */
+static bool is_label(const struct otp_value *v)
+{
+    return v->kind == OTP_VALUE_STRING || v->kind == OTP_VALUE_STRINDEX ||
+           v->kind == OTP_VALUE_BOOL || v->kind == OTP_VALUE_INT || v->kind == OTP_VALUE_ARRAY ||
+           (v->kind == OTP_VALUE_DOUBLE && v->of.real >= -9e15 && v->of.real <= 9e15 &&
+            (double)(int64_t)v->of.real == v->of.real);
+}
+
+static void count_sample(struct losses *l, const struct otp_sample *s)
+{
+    uint32_t count;
+    const int32_t *items = otp_profiles_list(l->m, s->attrs, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct otp_attribute *a = otp_profiles_attribute(l->m, items[i]);
+        if (!is_label(&a->value)) {
+            add_name(&l->names[LOST_SAMPLE_ATTRS], otp_profiles_string(l->m, a->key));
+        }
+    }
+    l->times += otp_profiles_sample_data(l->m, s).timestamp_count;
+}
+
+static void count_dictionary(struct losses *l)
+{
+    for (uint32_t i = 1; i < l->m->table[OTP_TABLE_MAPPING].count; i++) {
+        count_list(l, otp_profiles_mapping(l->m, (int32_t)i)->attrs, LOST_MAPPING_ATTRS,
+                   mapping_keys);
+    }
+    for (uint32_t i = 1; i < l->m->table[OTP_TABLE_LOCATION].count; i++) {
+        const struct otp_location *loc = otp_profiles_location(l->m, (int32_t)i);
+        count_list(l, loc->attrs, LOST_LOCATION_ATTRS, location_keys);
+        for (uint32_t k = 0; k < loc->lines.count; k++) {
+            l->bare_lines += otp_profiles_line(l->m, loc->lines.first + k)->function == 0;
+        }
+    }
+}
+
+static void count_around(struct losses *l)
+{
+    for (uint32_t i = 0; i < l->m->resources.count; i++) {
+        struct otp_slice attrs = otp_profiles_resource(l->m, i)->attrs;
+        for (uint32_t k = 0; k < attrs.count; k++) {
+            add_name(&l->names[LOST_RESOURCE_ATTRS],
+                     otp_profiles_key(l->m, otp_profiles_keyvalue(l->m, attrs.first + k)));
+        }
+    }
+    for (uint32_t i = 0; i < l->m->scopes.count; i++) {
+        const struct otp_scope *s = otp_profiles_scope(l->m, i);
+        if (s->name.len > 0) {
+            add_name(&l->names[LOST_SCOPES], otp_profiles_text(l->m, s->name));
+        }
+        for (uint32_t k = 0; k < s->attrs.count; k++) {
+            struct otp_text key =
+                otp_profiles_key(l->m, otp_profiles_keyvalue(l->m, s->attrs.first + k));
+            if (!is_one_of(key, scope_keys)) {
+                add_name(&l->names[LOST_SCOPE_ATTRS], key);
+            }
+        }
+    }
+}
+
+static void count_message(struct losses *l)
+{
+    count_around(l);
+    count_dictionary(l);
+    for (uint32_t i = 0; i < l->m->profiles.count; i++) {
+        const struct otp_profile *p = otp_profiles_profile(l->m, i);
+        count_list(l, p->attrs, LOST_PROFILE_ATTRS, profile_keys);
+        l->ids += p->profile_id.len > 0;
+        l->payloads += p->payload.len > 0;
+        for (uint32_t k = 0; k < p->samples.count; k++) {
+            count_sample(l, otp_profiles_sample(l->m, p->samples.first + k));
+        }
+    }
+}
+
+/* ---- printing ---- */
+
+static void begin_line(const struct otp_lost_options *o)
+{
+    (void)fprintf(stderr, "otelprof %s: %s: not carried: ", o->command, o->path);
+}
+
+static void print_count(const struct otp_lost_options *o, uint64_t count, const char *what)
+{
+    if (count > 0) {
+        begin_line(o);
+        (void)fprintf(stderr, "%" PRIu64 " %s\n", count, what);
+    }
+}
+
+static void print_names(const struct otp_lost_options *o, const struct names *n, const char *what)
+{
+    if (n->total == 0) {
+        return;
+    }
+    begin_line(o);
+    (void)fprintf(stderr, "%" PRIu64 " %s: ", n->total, what);
+    for (size_t i = 0; i < n->count; i++) {
+        (void)fputs(i > 0 ? ", " : "", stderr);
+        otp_show_text(stderr, n->shown[i]);
+    }
+    (void)fputs(n->count == NAMES_SHOWN ? ", …\n" : "\n", stderr);
+}
+
+static bool same_period(const struct otp_profiles *a, const struct otp_profile *p,
+                        const struct otp_profiles *b, const struct otp_profile *q)
+{
+    struct otp_text x = otp_profiles_string(a, p->period_type.type);
+    struct otp_text y = otp_profiles_string(b, q->period_type.type);
+    return p->period == q->period && x.len == y.len && memcmp(x.data, y.data, x.len) == 0;
+}
+
+/* pprof has one period; how many profiles have another than the first one. */
+static uint64_t other_periods(const struct otp_gather *g)
+{
+    const struct otp_profiles *first = NULL;
+    const struct otp_profile *p = NULL;
+    uint64_t others = 0;
+    for (size_t i = 0; i < g->part_count; i++) {
+        const struct otp_profiles *m = g->set->messages[g->parts[i].message];
+        const struct otp_profile *q = otp_profiles_profile(m, g->parts[i].profile);
+        if (q->period == 0 && q->period_type.type == 0) {
+            continue;
+        }
+        if (p == NULL) {
+            first = m;
+            p = q;
+        }
+        others += !same_period(first, p, m, q);
+    }
+    return others;
+}
+
+static void print_pprof(const struct otp_gather *g, const struct otp_lost_options *o)
+{
+    static const char *const what[LOST_KINDS] = {
+        [LOST_RESOURCE_ATTRS] = "resource attributes",
+        [LOST_SCOPES] = "scopes",
+        [LOST_SCOPE_ATTRS] = "scope attributes",
+        [LOST_PROFILE_ATTRS] = "profile attributes",
+        [LOST_SAMPLE_ATTRS] = "sample attributes that are neither text nor whole number",
+        [LOST_MAPPING_ATTRS] = "mapping attributes",
+        [LOST_LOCATION_ATTRS] = "location attributes",
+    };
+    struct losses l;
+    memset(&l, 0, sizeof(l));
+    for (size_t i = 0; i < g->set->message_count; i++) {
+        l.m = g->set->messages[i];
+        count_message(&l);
+    }
+    if (g->sources > 1) {
+        begin_line(o);
+        (void)fputs("which resource or scope a sample is of; they are added up\n", stderr);
+    }
+    for (size_t i = 0; i < LOST_KINDS; i++) {
+        print_names(o, &l.names[i], what[i]);
+    }
+    print_count(o, other_periods(g), "periods besides the first");
+    print_count(o, o->has_times ? 0 : l.times,
+                "times of observations (--timestamp-label keeps them)");
+    print_count(o, l.ids, "profile ids");
+    print_count(o, l.payloads, "original payloads");
+    print_count(o, l.bare_lines, "lines without a function");
+}
+
+void otp_lost_print(const struct otp_gather *g, const struct otp_lost_options *o)
+{
+    struct otp_lost lost;
+    memset(&lost, 0, sizeof(lost));
+    for (size_t i = 0; i < g->set->message_count; i++) {
+        const struct otp_lost *of = &g->set->messages[i]->lost;
+        lost.zero_samples += of->zero_samples;
+        lost.bare_labels += of->bare_labels;
+        lost.label_units += of->label_units;
+        lost.odd_times += of->odd_times;
+        lost.negatives += of->negatives;
+    }
+    if (o->format == OTP_FORMAT_PPROF) {
+        print_pprof(g, o);
+    }
+    print_count(o, lost.zero_samples, "samples whose values are all 0");
+    print_count(o, lost.bare_labels, "labels without a key");
+    print_count(o, lost.label_units, "units of numbers under one label that differ");
+    print_count(o, lost.odd_times + g->odd_times, "lists of times that do not fit their values");
+    print_count(o, g->zero_values, "observations of value 0");
+    print_count(o, lost.negatives + g->negative_lines, "negative times, lines or columns");
+    if (g->cut_values) {
+        begin_line(o);
+        (void)fputs("attribute values nested deeper than 8\n", stderr);
+    }
+}

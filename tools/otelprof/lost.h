@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What of an input the format of the output has no place for. */
+#ifndef OTP_OTELPROF_LOST_H
+#define OTP_OTELPROF_LOST_H
+
+#include <stdbool.h>
+
+#include "core/decode/model.h"
+#include "core/export/template.h"
+#include "tools/otelprof/gather.h"
+
+struct otp_lost_options {
+    const char *command; /* for the lines */
+    const char *path;    /* of the output */
+    enum otp_format format;
+    bool has_times; /* a label carries the times of observations */
+};
+
+/* Prints one line to stderr for each kind of thing that is lost; nothing when all is carried. */
+void otp_lost_print(const struct otp_gather *g, const struct otp_lost_options *o);
+
+#endif

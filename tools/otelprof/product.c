@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/otelprof/product.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/encode/compress.h"
+#include "tools/otelprof/args.h"
+
+#define OUTPUT_MAX ((size_t)4 << 30)
+#define TEXT_MAX ((size_t)1 << 30) /* nothing is cut */
+
+bool otp_product_init(struct otp_product *p, const struct otp_command *command, const char *path)
+{
+    memset(p, 0, sizeof(*p));
+    p->path = path;
+    otp_heap_init(&p->heap, SIZE_MAX / 2);
+    if (!otp_format_of_name(otp_text_of(path), &p->format, &p->compression)) {
+        (void)otp_usage_error(
+            command,
+            "the name \"%s\" says no format: .otlp or .pb, each with .gz, .zst or "
+            "nothing behind it",
+            path);
+        return false;
+    }
+    if (p->format != OTP_FORMAT_OTLP && p->format != OTP_FORMAT_PPROF) {
+        (void)otp_usage_error(command, "\"%s\": this format cannot be written yet", path);
+        return false;
+    }
+    return true;
+}
+
+static void give_id(void *arg, uint8_t out_id[16])
+{
+    const struct otp_product *p = arg;
+    memcpy(out_id, p->next_id, sizeof(p->next_id));
+}
+
+static enum otp_status open_otlp(struct otp_product *p, const struct otp_product_options *o)
+{
+    const struct otp_envelope_options *e = &o->envelope;
+    const struct otp_otlp_options options = {
+        .resource_attrs = e->resource_attrs,
+        .resource_attr_count = e->resource_attr_count,
+        .resource_schema_url = e->resource_schema_url,
+        .scope_name = e->scope_name,
+        .scope_version = e->scope_version,
+        .scope_attrs = e->scope_attrs,
+        .scope_attr_count = e->scope_attr_count,
+        .scope_schema_url = e->scope_schema_url,
+        .keep_empty = true,
+        .keep_mappings = true,
+        .refer = o->refer,
+        .max_string_bytes = TEXT_MAX,
+        .make_id = give_id,
+        .make_id_arg = p,
+    };
+    OTP_TRY(otp_otlp_builder_create(&p->heap, &options, &p->otlp));
+    p->visitor = otp_otlp_builder_visitor(p->otlp);
+    return OTP_OK;
+}
+
+static enum otp_status open_pprof(struct otp_product *p, const struct otp_product_options *o)
+{
+    const struct otp_pprof_options options = {
+        .scope_attrs = o->envelope.scope_attrs,
+        .scope_attr_count = o->envelope.scope_attr_count,
+        .default_type = o->default_type,
+        .main_file = o->main_file,
+        .timestamp_label = o->timestamp_label,
+        .mark_symbols = o->mark_symbols,
+        .keep_empty = true,
+        .keep_mappings = true,
+        .max_string_bytes = TEXT_MAX,
+    };
+    OTP_TRY(otp_pprof_builder_create(&p->heap, &options, &p->pprof));
+    p->visitor = otp_pprof_builder_visitor(p->pprof);
+    return OTP_OK;
+}
+
+enum otp_status otp_product_open(struct otp_product *p, const struct otp_product_options *o)
+{
+    return p->format == OTP_FORMAT_PPROF ? open_pprof(p, o) : open_otlp(p, o);
+}
+
+bool otp_product_has_envelopes(const struct otp_product *p)
+{
+    return p->format != OTP_FORMAT_PPROF;
+}
+
+enum otp_status otp_product_envelope(struct otp_product *p, const struct otp_envelope_options *o)
+{
+    return p->otlp != NULL ? otp_otlp_builder_envelope(p->otlp, o) : OTP_INVALID;
+}
+
+static enum otp_status finish(struct otp_product *p, struct otp_buf *out)
+{
+    return p->pprof != NULL ? otp_pprof_builder_finish(p->pprof, out)
+                            : otp_otlp_builder_finish(p->otlp, out);
+}
+
+/* Replaces the content of out by its compressed form. */
+static enum otp_status compress(struct otp_product *p, struct otp_buf *out)
+{
+    struct otp_buf packed;
+    if (p->compression == OTP_COMPRESSION_NONE) {
+        return OTP_OK;
+    }
+    otp_buf_init(&packed, &p->heap, OUTPUT_MAX);
+    enum otp_status status = p->compression == OTP_COMPRESSION_GZIP
+                                 ? otp_gzip(&p->heap, out->data, out->len, OTP_GZIP_LEVEL, &packed)
+                                 : otp_zstd(&p->heap, out->data, out->len, OTP_ZSTD_LEVEL, &packed);
+    otp_buf_fini(out);
+    *out = packed;
+    return status;
+}
+
+static bool write_new(const char *path, const struct otp_buf *out)
+{
+    FILE *to = fopen(path, "wxe");
+    bool ok = to != NULL && fwrite(out->data, 1, out->len, to) == out->len;
+    ok = to != NULL && fclose(to) == 0 && ok;
+    if (to != NULL && !ok) {
+        int error = errno;
+        (void)unlink(path); /* there is nothing more to do about it */
+        errno = error;
+    }
+    return ok;
+}
+
+/* Under another name first, so that nobody sees half a file. */
+static bool write_file(const char *path, const struct otp_buf *out)
+{
+    size_t room = strlen(path) + 32;
+    char *temporary = malloc(room);
+    if (temporary == NULL) {
+        return false;
+    }
+    (void)snprintf(temporary, room, "%s.%ld.new", path, (long)getpid());
+    bool ok = write_new(temporary, out);
+    if (ok && rename(temporary, path) != 0) {
+        int error = errno;
+        (void)unlink(temporary);
+        errno = error;
+        ok = false;
+    }
+    free(temporary);
+    return ok;
+}
+
+int otp_product_write(struct otp_product *p, const struct otp_command *command)
+{
+    struct otp_buf out;
+    int result = OTP_EXIT_OK;
+    otp_buf_init(&out, &p->heap, OUTPUT_MAX);
+    enum otp_status status = finish(p, &out);
+    status = status == OTP_OK ? compress(p, &out) : status;
+    if (status != OTP_OK) {
+        (void)fprintf(stderr, "otelprof %s: %s: %s\n", command->name, p->path,
+                      otp_status_text(status));
+        result = OTP_EXIT_INPUT;
+    } else if (!write_file(p->path, &out)) {
+        (void)fprintf(stderr, "otelprof %s: %s: %s\n", command->name, p->path, strerror(errno));
+        result = OTP_EXIT_INPUT;
+    }
+    otp_buf_fini(&out);
+    return result;
+}
+
+void otp_product_fini(struct otp_product *p)
+{
+    otp_otlp_builder_destroy(p->otlp);
+    otp_pprof_builder_destroy(p->pprof);
+    otp_heap_reset(&p->heap);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/otelprof/retell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/annot.h"
+#include "tools/otelprof/attr_of.h"
+
+#define NOT_TOLD UINT32_MAX
+
+static uint32_t *make_ids(uint32_t count)
+{
+    size_t bytes = ((size_t)count + 1) * sizeof(uint32_t);
+    uint32_t *ids = malloc(bytes);
+    if (ids != NULL) {
+        memset(ids, 0xff, bytes);
+    }
+    return ids;
+}
+
+enum otp_status otp_retell_init(struct otp_retell *r, const struct otp_profiles *m,
+                                struct otp_visitor *v, struct otp_heap *heap)
+{
+    memset(r, 0, sizeof(*r));
+    r->m = m;
+    r->v = v;
+    otp_arena_init(&r->arena, heap);
+    r->mappings = make_ids(m->table[OTP_TABLE_MAPPING].count);
+    r->locations = make_ids(m->table[OTP_TABLE_LOCATION].count);
+    r->stacks = make_ids(m->table[OTP_TABLE_STACK].count);
+    r->attrs = make_ids(m->table[OTP_TABLE_ATTRIBUTE].count);
+    r->links = make_ids(m->table[OTP_TABLE_LINK].count);
+    if (r->mappings == NULL || r->locations == NULL || r->stacks == NULL || r->attrs == NULL ||
+        r->links == NULL) {
+        return OTP_NO_MEMORY;
+    }
+    return OTP_OK;
+}
+
+void otp_retell_fini(struct otp_retell *r)
+{
+    free(r->mappings);
+    free(r->locations);
+    free(r->stacks);
+    free(r->attrs);
+    free(r->links);
+    otp_arena_fini(&r->arena);
+    memset(r, 0, sizeof(*r));
+}
+
+/* The attributes of a list, in the arena. */
+static enum otp_status list_attrs(struct otp_retell *r, uint32_t list, struct otp_attr **out_attrs,
+                                  uint32_t *out_count)
+{
+    const int32_t *items = otp_profiles_list(r->m, list, out_count);
+    struct otp_attr *attrs = otp_arena_alloc(&r->arena, *out_count * sizeof(attrs[0]) + 1);
+    *out_attrs = attrs;
+    for (uint32_t i = 0; i < *out_count && attrs != NULL; i++) {
+        if (!otp_attr_of_entry(&r->arena, r->m, items[i], &attrs[i], &r->losses.cut_values)) {
+            return OTP_NO_MEMORY;
+        }
+    }
+    return attrs == NULL ? OTP_NO_MEMORY : OTP_OK;
+}
+
+static enum otp_status tell_mapping(struct otp_retell *r, int32_t i, uint32_t *out_id)
+{
+    uint32_t *id = &r->mappings[i];
+    if (i == 0 || *id != NOT_TOLD) {
+        *out_id = i == 0 ? 0 : *id;
+        return OTP_OK;
+    }
+    const struct otp_mapping *m = otp_profiles_mapping(r->m, i);
+    struct otp_visit_mapping told = {.start = m->start,
+                                     .limit = m->limit,
+                                     .file_offset = m->file_offset,
+                                     .filename = otp_profiles_string(r->m, m->filename)};
+    struct otp_attr *attrs;
+    uint32_t count;
+    otp_arena_fini(&r->arena);
+    OTP_TRY(list_attrs(r, m->attrs, &attrs, &count));
+    told.attrs = attrs;
+    told.attr_count = count;
+    enum otp_status status = r->v->mapping(r->v, &told, id);
+    *out_id = *id;
+    return status;
+}
+
+static void fill_lines(struct otp_retell *r, const struct otp_location *l,
+                       struct otp_visit_line *lines)
+{
+    for (uint32_t i = 0; i < l->lines.count; i++) {
+        const struct otp_source_line *line = otp_profiles_line(r->m, l->lines.first + i);
+        const struct otp_function *f = otp_profiles_function(r->m, line->function);
+        lines[i] = (struct otp_visit_line){
+            .name = otp_profiles_string(r->m, f->name),
+            .system_name = otp_profiles_string(r->m, f->system_name),
+            .filename = otp_profiles_string(r->m, f->filename),
+            .start_line = f->start_line,
+            .line = line->line,
+            .column = line->column,
+        };
+        r->losses.negative_lines += f->start_line < 0 || line->line < 0 || line->column < 0;
+    }
+}
+
+static enum otp_status tell_location(struct otp_retell *r, int32_t i, uint32_t *out_id)
+{
+    uint32_t *id = &r->locations[i];
+    if (i == 0 || *id != NOT_TOLD) {
+        *out_id = i == 0 ? 0 : *id;
+        return OTP_OK;
+    }
+    const struct otp_location *l = otp_profiles_location(r->m, i);
+    struct otp_visit_frame told = {.address = l->address, .line_count = l->lines.count};
+    struct otp_attr *attrs;
+    uint32_t count;
+    OTP_TRY(tell_mapping(r, l->mapping, &told.mapping));
+    otp_arena_fini(&r->arena);
+    OTP_TRY(list_attrs(r, l->attrs, &attrs, &count));
+    struct otp_visit_line *lines =
+        otp_arena_alloc(&r->arena, l->lines.count * sizeof(lines[0]) + 1);
+    if (lines == NULL) {
+        return OTP_NO_MEMORY;
+    }
+    fill_lines(r, l, lines);
+    told.lines = lines;
+    told.attrs = attrs;
+    told.attr_count = count;
+    enum otp_status status = r->v->frame(r->v, &told, id);
+    *out_id = *id;
+    return status;
+}
+
+static enum otp_status tell_stack(struct otp_retell *r, int32_t i, uint32_t *out_id)
+{
+    uint32_t *id = &r->stacks[i];
+    if (*id != NOT_TOLD) {
+        *out_id = *id;
+        return OTP_OK;
+    }
+    const struct otp_slice *stack = otp_profiles_stack(r->m, i);
+    const int32_t *frames = otp_profiles_frames(r->m, stack);
+    uint32_t *told = malloc(((size_t)stack->count + 1) * sizeof(told[0]));
+    enum otp_status status = told == NULL ? OTP_NO_MEMORY : OTP_OK;
+    for (uint32_t k = 0; k < stack->count && status == OTP_OK; k++) {
+        status = tell_location(r, frames[k], &told[k]);
+    }
+    if (status == OTP_OK) {
+        status = r->v->stack(r->v, told, stack->count, id);
+    }
+    free(told);
+    *out_id = *id;
+    return status;
+}
+
+static enum otp_status tell_attr(struct otp_retell *r, int32_t i, uint32_t *out_id)
+{
+    uint32_t *id = &r->attrs[i];
+    struct otp_attr a;
+    if (*id == NOT_TOLD) {
+        otp_arena_fini(&r->arena);
+        if (!otp_attr_of_entry(&r->arena, r->m, i, &a, &r->losses.cut_values)) {
+            return OTP_NO_MEMORY;
+        }
+        OTP_TRY(r->v->attr(r->v, &a, id));
+    }
+    *out_id = *id;
+    return OTP_OK;
+}
+
+/* Ids of another length are no link. */
+static enum otp_status tell_link(struct otp_retell *r, int32_t i, uint32_t *out_id)
+{
+    uint32_t *id = &r->links[i];
+    if (*id == NOT_TOLD) {
+        const struct otp_link *l = otp_profiles_link(r->m, i);
+        *id = 0;
+        if (l->trace_id.len == 16 && l->span_id.len == 8) {
+            OTP_TRY(
+                r->v->link(r->v, r->m->bytes + l->trace_id.off, r->m->bytes + l->span_id.off, id));
+        }
+    }
+    *out_id = *id;
+    return OTP_OK;
+}
+
+/* Tells an observation for each time when there is one value for each, or none; else one sum. */
+static enum otp_status tell_values(struct otp_retell *r, const struct otp_sample *s,
+                                   struct otp_visit_sample *told)
+{
+    struct otp_sample_data d = otp_profiles_sample_data(r->m, s);
+    int64_t value = otp_profiles_sample_total(r->m, s);
+    bool timed =
+        d.timestamp_count > 0 && (d.value_count == 0 || d.value_count == d.timestamp_count);
+    told->values = &value;
+    if (!timed) {
+        r->losses.odd_times += d.timestamp_count > 0;
+        return r->v->sample(r->v, told);
+    }
+    for (uint32_t i = 0; i < d.timestamp_count; i++) {
+        uint64_t time = (uint64_t)d.timestamps[i];
+        value = d.value_count == 0 ? 1 : d.values[i];
+        told->timestamp_ns = time == UINT64_MAX ? time - 1 : time;
+        r->losses.zero_values += value == 0;
+        OTP_TRY(r->v->sample(r->v, told));
+    }
+    return OTP_OK;
+}
+
+static enum otp_status tell_sample(struct otp_retell *r, const struct otp_sample *s)
+{
+    uint32_t ids[64];
+    uint32_t count;
+    const int32_t *list = otp_profiles_list(r->m, s->attrs, &count);
+    struct otp_visit_sample told = {.attrs = ids, .attr_count = count};
+    uint32_t *many = NULL;
+    enum otp_status status = OTP_OK;
+    if (count > OTP_ARRAY_LEN(ids)) {
+        many = malloc(count * sizeof(many[0]));
+        if (many == NULL) {
+            return OTP_NO_MEMORY;
+        }
+        told.attrs = many;
+    }
+    uint32_t *to = many != NULL ? many : ids;
+    for (uint32_t i = 0; i < count && status == OTP_OK; i++) {
+        status = tell_attr(r, list[i], &to[i]);
+    }
+    status = status == OTP_OK ? tell_stack(r, s->stack, &told.stack) : status;
+    status = status == OTP_OK ? tell_link(r, s->link, &told.link) : status;
+    status = status == OTP_OK ? tell_values(r, s, &told) : status;
+    free(many);
+    return status;
+}
+
+enum otp_status otp_retell_samples(struct otp_retell *r, uint32_t profile)
+{
+    const struct otp_profile *p = otp_profiles_profile(r->m, profile);
+    for (uint32_t i = 0; i < p->samples.count; i++) {
+        OTP_TRY(tell_sample(r, otp_profiles_sample(r->m, p->samples.first + i)));
+    }
+    return OTP_OK;
+}
+
+enum otp_status otp_retell_all_mappings(struct otp_retell *r)
+{
+    uint32_t id;
+    for (uint32_t i = 1; i < r->m->table[OTP_TABLE_MAPPING].count; i++) {
+        OTP_TRY(tell_mapping(r, (int32_t)i, &id));
+    }
+    return OTP_OK;
+}
+
+static void mark_stack(const struct otp_retell *r, int32_t i, unsigned char *used)
+{
+    const struct otp_slice *stack = otp_profiles_stack(r->m, i);
+    const int32_t *frames = otp_profiles_frames(r->m, stack);
+    for (uint32_t k = 0; k < stack->count; k++) {
+        used[otp_profiles_location(r->m, frames[k])->mapping] = 1;
+    }
+}
+
+enum otp_status otp_retell_mappings(struct otp_retell *r, uint32_t profile)
+{
+    const struct otp_profile *p = otp_profiles_profile(r->m, profile);
+    uint32_t count = r->m->table[OTP_TABLE_MAPPING].count;
+    unsigned char *used = calloc(count, 1);
+    unsigned char *seen = calloc(r->m->table[OTP_TABLE_STACK].count, 1);
+    enum otp_status status = used == NULL || seen == NULL ? OTP_NO_MEMORY : OTP_OK;
+    for (uint32_t i = 0; i < p->samples.count && status == OTP_OK; i++) {
+        int32_t stack = otp_profiles_sample(r->m, p->samples.first + i)->stack;
+        if (!seen[stack]) {
+            seen[stack] = 1;
+            mark_stack(r, stack, used);
+        }
+    }
+    for (uint32_t i = 1; i < count && status == OTP_OK; i++) {
+        uint32_t id;
+        status = used[i] ? tell_mapping(r, (int32_t)i, &id) : OTP_OK;
+    }
+    free(used);
+    free(seen);
+    return status;
+}

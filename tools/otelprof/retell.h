@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells what was read to a visitor: each mapping, location, stack, attribute and link of a message
+ * once, when the first sample needs it.
+ */
+#ifndef OTP_OTELPROF_RETELL_H
+#define OTP_OTELPROF_RETELL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/status.h"
+#include "core/decode/model.h"
+#include "core/encode/pool.h"
+#include "core/encode/visitor.h"
+
+/* What a visit has no words for, or the builder behind it would leave out. */
+struct otp_retell_losses {
+    uint64_t zero_values; /* observations of value 0 */
+    uint64_t odd_times;   /* samples whose times do not fit their values: told as sums */
+    uint64_t negative_lines;
+    bool cut_values; /* attribute values nested too deep */
+};
+
+struct otp_retell {
+    const struct otp_profiles *m; /* verified */
+    struct otp_visitor *v;
+    /* Ids that the visitor gave, by place in the table, UINT32_MAX: not told yet. */
+    uint32_t *mappings;
+    uint32_t *locations;
+    uint32_t *stacks;
+    uint32_t *attrs;
+    uint32_t *links;
+    struct otp_arena arena; /* of one attribute or frame */
+    struct otp_retell_losses losses;
+};
+
+/* A retelling of m to v, whose memory for attributes comes from heap. After an error
+ * otp_retell_fini may be called. */
+enum otp_status otp_retell_init(struct otp_retell *r, const struct otp_profiles *m,
+                                struct otp_visitor *v, struct otp_heap *heap);
+void otp_retell_fini(struct otp_retell *r);
+/* Tells all mappings of the message; pprof's list of them says something by itself. */
+enum otp_status otp_retell_all_mappings(struct otp_retell *r);
+/* Tells the mappings that a profile's samples are in, in the order of the table. */
+enum otp_status otp_retell_mappings(struct otp_retell *r, uint32_t profile);
+/* Tells the samples of a profile; the visit is between begin_profile and end_profile. */
+enum otp_status otp_retell_samples(struct otp_retell *r, uint32_t profile);
+
+#endif
