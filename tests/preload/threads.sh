@@ -33,8 +33,10 @@ done
 end
 
 begin "sleeping threads have no CPU time"
-prof "$python" -c 'import threading, time
+script='import threading, time
 for i in range(50): threading.Thread(target=time.sleep, args=(1.5,)).start()'
+bare "$python" -c "$script"
+prof "$python" -c "$script"
 equal "exit status" 0 "$status"
 cpu_time_is_right
 end
