@@ -51,6 +51,7 @@ extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (
 
 struct otp_engine otp_engine;
 static uint32_t stop_ticket; /* of the last flush; 0: none was asked for */
+static int stopping_tid;     /* thread that is about to ask for it; 0: none */
 
 static void report(void *arg, enum otp_log_level level, const char *line, size_t len)
 {
@@ -164,6 +165,7 @@ static void after_fork_in_child(void)
     otp_engine.request = 0;
     otp_engine.done = 0;
     stop_ticket = 0;
+    stopping_tid = 0;
     otp_store_relaxed(&otp_samples_taken, 0);
     otp_signals_forget_lock();
     otp_scratch_forget();
@@ -300,29 +302,49 @@ static void take_last_tick(void)
     }
 }
 
+/*
+ * The process must not end while another thread waits for the last flush, or what the caller has
+ * interrupted does. No system call when there is nothing to wait for.
+ */
+static void await_stop(void)
+{
+    int tid;
+    while ((tid = otp_load_acquire(&stopping_tid)) != 0 && tid != otp_sys_gettid()) {
+        (void)OTP_SYS0(SYS_sched_yield);
+    }
+    uint32_t ticket = otp_load_acquire(&stop_ticket);
+    if (ticket != 0) {
+        await(ticket, OTP_REQUEST_STOP);
+    }
+}
+
 void otp_engine_stop(void)
 {
     uint32_t on = OTP_CAPTURE_ON;
     /* First the state: after standing down not even getpid may be called. */
     if (!otp_capture_is_on()) {
-        /* The process must not end while another thread, or what this one has interrupted, waits.
-         */
-        uint32_t ticket = otp_load_acquire(&stop_ticket);
-        if (ticket != 0) {
-            await(ticket, OTP_REQUEST_STOP);
-        }
+        await_stop();
         return;
     }
     if (otp_engine.pid != otp_sys_getpid()) {
         return;
     }
     take_last_tick();
-    if (!otp_cas_acq_rel(&otp_capture_state, &on, OTP_CAPTURE_ENDED) ||
-        (!is_ours() && !otp_arrears_are_there())) {
+    int nobody = 0;
+    if (!otp_cas_acq_rel(&stopping_tid, &nobody, otp_sys_gettid())) {
+        await_stop();
         return;
     }
-    uint32_t ticket = post(OTP_REQUEST_STOP);
-    otp_store_release(&stop_ticket, ticket);
+    bool is_wanted = otp_cas_acq_rel(&otp_capture_state, &on, OTP_CAPTURE_ENDED) &&
+                     (is_ours() || otp_arrears_are_there());
+    uint32_t ticket = is_wanted ? post(OTP_REQUEST_STOP) : 0;
+    if (is_wanted) {
+        otp_store_release(&stop_ticket, ticket);
+    }
+    otp_store_release(&stopping_tid, 0);
+    if (!is_wanted) {
+        return;
+    }
     await(ticket, OTP_REQUEST_STOP);
     if (otp_worker_has_failed()) {
         otp_worker_flush_here();

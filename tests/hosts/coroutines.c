@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that coroutines are sampled without harm: stacks full of junk, with a hole above, switched a million times by
- * swapcontext and by hand without unwind information.
+ * Proves that coroutines are sampled without harm: stacks full of junk, with a hole above, switched
+ * a million times by swapcontext and by hand without unwind information.
  */
 /* host: rows B57 B58 B59 B60 */
 /* host: set OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=10000 */
@@ -86,9 +86,9 @@ static void make_stack(int n)
     stacks[n] = p + 4096;
     uint64_t *words = (uint64_t *)(void *)stacks[n];
     for (size_t i = 0; i < STACK / 8; i++) {
-        words[i] = i % 3 == 0 ? (uintptr_t)&words[i % 64]
-                 : i % 3 == 1 ? (uintptr_t)in_coroutine + i % 100
-                              : 0x5555555555550000U + i;
+        words[i] = i % 3 == 0   ? (uintptr_t)&words[i % 64]
+                   : i % 3 == 1 ? (uintptr_t)in_coroutine + i % 100
+                                : 0x5555555555550000U + i;
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that jumping out of handlers at any moment, sampled allocations included, neither hangs nor ends sampling: what
- * comes after is still in the profile.
+ * Proves that jumping out of handlers at any moment, sampled allocations included, neither hangs
+ * nor ends sampling: what comes after is still in the profile.
  */
 /* host: set OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000 */
 /* host: sees alloc_objects after_the_jumps */
@@ -15,7 +15,8 @@
 static sigjmp_buf back;
 static volatile sig_atomic_t may_jump;
 
-/* An allocator of its own kind: malloc is not to be jumped out of, so what is interrupted is ours. */
+/* An allocator of its own kind: malloc is not to be jumped out of, so what is interrupted is ours.
+ */
 HOST_NOINLINE static void jump_ground(int depth)
 {
     if (depth > 0) {

@@ -37,8 +37,8 @@ int main(void)
             mprotect(own + 4096, smallest, PROT_READ | PROT_WRITE);
             good += pthread_attr_setstack(&a, own + 4096, smallest) == 0;
         }
-        good += pthread_create(&t, &a, on_small_stack, &good) == 0 && pthread_join(t, &result) == 0 &&
-                result == &good;
+        good += pthread_create(&t, &a, on_small_stack, &good) == 0 &&
+                pthread_join(t, &result) == 0 && result == &good;
         pthread_attr_destroy(&a);
         if (own != NULL) {
             munmap(own, smallest + 8192);

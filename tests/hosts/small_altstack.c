@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that ticks get along with alternate stacks that hold the program's own handler and little more, faults
- * inside handlers included.
+ * Proves that ticks get along with alternate stacks that hold the program's own handler and little
+ * more, faults inside handlers included.
  */
 /* host: rows B55 B96 */
 /* host: set OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=10000 */
@@ -53,7 +53,8 @@ static void *faults(void *arg)
     /* One signal frame and the handler: no room for a second frame. */
     size_t frame = getauxval(AT_MINSIGSTKSZ);
     size_t bytes = (frame == 0 ? 2048 : frame) + ROOM + 512;
-    char *low = mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *low =
+        mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     stack_t s = {.ss_sp = low, .ss_size = bytes};
     memset(low, 'c', bytes + 4096);
     if (sigaltstack(&s, NULL) != 0) {
@@ -91,7 +92,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++) {
         pthread_create(&t[i], NULL, faults, &good);
     }
-    host_check(faults(&good) == &good, "each fault was caught, on the small stack, in the main thread");
+    host_check(faults(&good) == &good,
+               "each fault was caught, on the small stack, in the main thread");
     for (int i = 0; i < count; i++) {
         void *result = NULL;
         pthread_join(t[i], &result);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that an alternate stack too small for any signal of this processor, which the program sets up and never needs,
- * does no harm, and that the program sees it as it set it.
+ * Proves that an alternate stack too small for any signal of this processor, which the program sets
+ * up and never needs, does no harm, and that the program sees it as it set it.
  */
 /* host: rows B55 */
 /* host: set OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000 */
@@ -45,7 +45,8 @@ static void *life(void *arg)
     wrong += sigaltstack(NULL, &now) != 0 || now.ss_flags != SS_DISABLE;
     wrong += sigaltstack(&s, &now) != 0 || now.ss_flags != SS_DISABLE;
     with_small_one();
-    wrong += sigaltstack(NULL, &now) != 0 || now.ss_sp != s.ss_sp || now.ss_size != SMALLEST || now.ss_flags != 0;
+    wrong += sigaltstack(NULL, &now) != 0 || now.ss_sp != s.ss_sp || now.ss_size != SMALLEST ||
+             now.ss_flags != 0;
     s.ss_size = 100;
     wrong += sigaltstack(&s, NULL) != -1 || errno != ENOMEM;
     with_small_one();
