@@ -77,7 +77,10 @@ static void on_deadly(int signo, siginfo_t *info, void *context)
 {
     (void)info;
     (void)context;
-    deadly_callback();
+    void (*callback)(void) = otp_load_acquire(&deadly_callback);
+    if (callback != NULL) {
+        callback();
+    }
     struct kernel_action none = {.handler = KERNEL_DEFAULT};
     (void)set_action(signo, &none, NULL);
     /* Blocked while this handler runs; the default happens when it returns. */
@@ -193,6 +196,7 @@ void otp_signals_stop(void)
     lock(&mask);
     move_shields(ticks.signo == 0 ? SIGPROF : ticks.signo, 0);
     give_back(&ticks, true);
+    deadly_callback = NULL; /* none is guarded again */
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         give_back(&deadly[i], false);
     }
@@ -210,6 +214,12 @@ static struct owned *find(int signo)
         }
     }
     return NULL;
+}
+
+/* A child of vfork has handlers of its own but our memory: what it does there is not the host's. */
+static bool is_vfork_child(void)
+{
+    return otp_settings.pid != otp_sys_getpid();
 }
 
 bool otp_signals_answer(int signo, struct sigaction *old)
@@ -272,7 +282,7 @@ void otp_signals_before(int signo)
         return;
     }
     bool may_be_a_tick = signo == SIGPROF || signo >= RT_LAST;
-    if (!may_be_a_tick && find(signo) == NULL) {
+    if ((!may_be_a_tick && find(signo) == NULL) || is_vfork_child()) {
         return;
     }
     lock(&mask);
@@ -292,7 +302,7 @@ void otp_signals_after(int signo)
     uint64_t mask;
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         if (deadly[i].signo == signo && deadly_callback != NULL &&
-            otp_load_acquire(&deadly[i].is_ours) == 0) {
+            otp_load_acquire(&deadly[i].is_ours) == 0 && !is_vfork_child()) {
             lock(&mask);
             guard(&deadly[i]);
             unlock(&mask);
