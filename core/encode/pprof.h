@@ -26,8 +26,8 @@ struct otp_pprof_options {
     /* pprof.scope.default_sample_type and pprof.scope.sample_type_order count, others do not. */
     const struct otp_attr *scope_attrs;
     size_t scope_attr_count;
-    /* Name of the default type where the scope does not say it and the profile has it; may be
-     * empty: then readers take the last type. */
+    /* Name of the default type where the scope says neither default nor order and the profile has
+     * it; may be empty: then readers take the last type. */
     struct otp_text default_type;
     /* File of the main program: its mapping comes first. May be empty: mappings stay as told. */
     struct otp_text main_file;

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading pprof: the same content as was written, every field, and refusals of what is broken. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/decode/pprof.h"
+#include "core/encode/pprof.h"
+#include "tests/unit/decode_help.h"
+#include "tests/unit/encode_random.h"
+#include "tests/unit/encode_view.h"
+
+#define BUDGET ((uint64_t)64 << 20)
+
+static enum otp_status translate(const void *data, size_t len, struct otp_translation *t)
+{
+    uint8_t *copy = malloc(len + 1); /* exact, so that a read past the end is seen */
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, data, len);
+    memset(t, 0, sizeof(*t));
+    t->budget_bytes = BUDGET;
+    otp_emit_init(&t->out, (size_t)64 << 20);
+    enum otp_status status = otp_pprof_decode(copy, len, t);
+    if (status != OTP_OK) {
+        ck_assert_ptr_nonnull(t->fault.reason);
+        ck_assert_uint_le((size_t)(t->fault.at - copy), len);
+    }
+    free(copy);
+    return status;
+}
+
+/* A random visit written as pprof and read again says what it said. */
+START_TEST(test_round_trip)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        const struct enc_random random = {.seed = seed, .samples = 100};
+        const struct otp_pprof_options o = {.keep_empty = seed % 2 == 0};
+        struct otp_pprof_builder *b;
+        struct otp_translation t;
+        struct otp_heap heap;
+        struct otp_buf out;
+        otp_heap_init(&heap, (size_t)64 << 20);
+        otp_buf_init(&out, &heap, (size_t)64 << 20);
+        ck_assert_int_eq(otp_pprof_builder_create(&heap, &o, &b), OTP_OK);
+        ck_assert_int_eq(enc_random_tell(&random, otp_pprof_builder_visitor(b), NULL), OTP_OK);
+        if (otp_pprof_builder_finish(b, &out) == OTP_OK) {
+            struct enc_view was;
+            struct enc_view is;
+            PPROF_PB(Profile) *p = enc_pprof_decode(out.data, out.len);
+            enc_view_pprof(&was, p, NULL);
+            ck_assert_int_eq(translate(out.data, out.len, &t), OTP_OK);
+            ENC_PB(ProfilesData) *data = enc_decode(t.out.data, t.out.len);
+            enc_view_otlp(&is, data, false);
+            enc_view_compare(&is, &was);
+            enc_view_fini(&was);
+            enc_view_fini(&is);
+            enc_free(data);
+            enc_pprof_free(p);
+            otp_emit_fini(&t.out);
+        }
+        otp_pprof_builder_destroy(b);
+        otp_buf_fini(&out);
+        otp_heap_reset(&heap);
+    }
+}
+END_TEST
+
+/* ---- one profile with everything, by hand ---- */
+
+static const char *const strings[] = {"",     "cpu",   "ns",  "samples", "count", "f",
+                                      "_Zf",  "f.c",   "key", "value",   "kB",    "app",
+                                      "abcd", "first", "url", "drop",    "keep",  "second"};
+
+static void add_entry(struct dec_bytes *b, uint32_t field, const uint64_t *numbers, size_t count)
+{
+    struct dec_bytes m = {.data = NULL};
+    for (uint32_t i = 0; i < count; i++) {
+        if (numbers[i] != 0) {
+            dec_number(&m, i + 1, numbers[i]);
+        }
+    }
+    dec_message(b, field, &m);
+}
+
+static void add_label(struct dec_bytes *sample, uint64_t str, uint64_t num, uint64_t unit)
+{
+    const uint64_t label[] = {8, str, num, unit};
+    add_entry(sample, 3, label, 4);
+}
+
+static void add_sample(struct dec_bytes *b, bool packed)
+{
+    static const uint64_t locations[] = {70, 90};
+    static const uint64_t values[] = {5, 500};
+    struct dec_bytes s = {.data = NULL};
+    if (packed) {
+        dec_packed(&s, 1, locations, 2);
+        dec_packed(&s, 2, values, 2);
+    } else {
+        dec_number(&s, 1, 70);
+        dec_number(&s, 1, 90);
+        dec_number(&s, 2, 5);
+        dec_number(&s, 2, 500);
+    }
+    add_label(&s, 9, 0, 0);
+    add_label(&s, 0, 7, 10);
+    dec_message(b, 2, &s);
+}
+
+/* Ids with gaps and out of order; the string table last. */
+static struct dec_bytes full_profile(void)
+{
+    static const uint64_t types[2][2] = {{3, 4}, {1, 2}};
+    static const uint64_t mapping[] = {3, 0x1000, 0x2000, 0x10, 11, 12, 1, 0, 1, 0};
+    static const uint64_t function[] = {44, 5, 6, 7, 9};
+    static const uint64_t numbers[][2] = {{7, 15},  {8, 16}, {9, 1111}, {10, 222},
+                                          {12, 10}, {14, 3}, {15, 14}};
+    static const uint64_t period[] = {1, 2};
+    struct dec_bytes b = {.data = NULL};
+    struct dec_bytes location = {.data = NULL};
+    struct dec_bytes line = {.data = NULL};
+    add_entry(&b, 1, types[0], 2);
+    add_entry(&b, 1, types[1], 2);
+    add_sample(&b, true);
+    add_sample(&b, false);
+    add_entry(&b, 3, mapping, 10);
+    dec_number(&location, 1, 90);
+    dec_number(&location, 2, 3);
+    dec_number(&location, 3, 0x1234);
+    dec_number(&location, 5, 1);
+    dec_message(&b, 4, &location);
+    dec_number(&location, 1, 70);
+    dec_number(&line, 1, 44);
+    dec_number(&line, 2, 12);
+    dec_number(&line, 3, 4);
+    dec_message(&location, 4, &line);
+    dec_message(&b, 4, &location);
+    add_entry(&b, 5, function, 5);
+    for (size_t i = 0; i < OTP_ARRAY_LEN(numbers); i++) {
+        dec_number(&b, (uint32_t)numbers[i][0], numbers[i][1]);
+    }
+    add_entry(&b, 11, period, 2);
+    dec_number(&b, 13, 13);
+    dec_packed(&b, 13, (const uint64_t[]){17}, 1);
+    for (size_t i = 0; i < OTP_ARRAY_LEN(strings); i++) {
+        dec_text(&b, 6, strings[i]);
+    }
+    return b;
+}
+
+static const char *str(const ENC_PB(ProfilesData) * data, int32_t i)
+{
+    ck_assert_uint_lt((size_t)i, data->dictionary->n_string_table);
+    return data->dictionary->string_table[i];
+}
+
+/* The value of the attribute of that key; fails when it is not there. */
+static const ENC_COMMON(AnyValue) *
+    attr_of(const ENC_PB(ProfilesData) * data, const int32_t *list, size_t count, const char *key)
+{
+    for (size_t i = 0; i < count; i++) {
+        const ENC_PB(KeyValueAndUnit) *a = data->dictionary->attribute_table[list[i]];
+        if (strcmp(str(data, a->key_strindex), key) == 0) {
+            return a->value;
+        }
+    }
+    ck_abort_msg("no attribute %s", key);
+}
+
+static void check_full_dictionary(const ENC_PB(ProfilesData) * data)
+{
+    const ENC_PB(Mapping) *m = data->dictionary->mapping_table[1];
+    ck_assert_uint_eq(m->memory_start, 0x1000);
+    ck_assert_uint_eq(m->memory_limit, 0x2000);
+    ck_assert_uint_eq(m->file_offset, 0x10);
+    ck_assert_str_eq(str(data, m->filename_strindex), "app");
+    ck_assert_uint_eq(m->n_attribute_indices, 3);
+    ck_assert_str_eq(
+        attr_of(data, m->attribute_indices, 3, "process.executable.build_id.gnu")->string_value,
+        "abcd");
+    ck_assert(attr_of(data, m->attribute_indices, 3, "pprof.mapping.has_functions")->bool_value);
+    ck_assert(attr_of(data, m->attribute_indices, 3, "pprof.mapping.has_line_numbers")->bool_value);
+    const ENC_PB(Location) *l = data->dictionary->location_table[1];
+    ck_assert_int_eq(l->mapping_index, 1);
+    ck_assert_uint_eq(l->address, 0x1234);
+    ck_assert(
+        attr_of(data, l->attribute_indices, l->n_attribute_indices, "pprof.location.is_folded")
+            ->bool_value);
+    l = data->dictionary->location_table[2];
+    ck_assert_int_eq(l->lines[0]->line, 12);
+    ck_assert_int_eq(l->lines[0]->column, 4);
+    const ENC_PB(Function) *f = data->dictionary->function_table[l->lines[0]->function_index];
+    ck_assert_str_eq(str(data, f->name_strindex), "f");
+    ck_assert_str_eq(str(data, f->system_name_strindex), "_Zf");
+    ck_assert_str_eq(str(data, f->filename_strindex), "f.c");
+    ck_assert_int_eq(f->start_line, 9);
+}
+
+static void check_full_profile(const ENC_PB(ProfilesData) * data, const ENC_PB(Profile) * p)
+{
+    size_t n = p->n_attribute_indices;
+    ck_assert_uint_eq(p->time_unix_nano, 1111);
+    ck_assert_uint_eq(p->duration_nano, 222);
+    ck_assert_int_eq(p->period, 10);
+    ck_assert_str_eq(str(data, p->period_type->type_strindex), "cpu");
+    ck_assert_uint_eq(n, 4);
+    const ENC_COMMON(AnyValue) *c = attr_of(data, p->attribute_indices, n, "pprof.profile.comment");
+    ck_assert_uint_eq(c->array_value->n_values, 2);
+    ck_assert_str_eq(c->array_value->values[0]->string_value, "first");
+    ck_assert_str_eq(c->array_value->values[1]->string_value, "second");
+    ck_assert_str_eq(attr_of(data, p->attribute_indices, n, "pprof.profile.doc_url")->string_value,
+                     "url");
+    ck_assert_str_eq(
+        attr_of(data, p->attribute_indices, n, "pprof.profile.drop_frames")->string_value, "drop");
+    ck_assert_str_eq(
+        attr_of(data, p->attribute_indices, n, "pprof.profile.keep_frames")->string_value, "keep");
+    ck_assert_uint_eq(p->n_samples, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const ENC_PB(Sample) *s = p->samples[i];
+        ck_assert_uint_eq(s->n_attribute_indices, 1);
+        const ENC_PB(KeyValueAndUnit) *a =
+            data->dictionary->attribute_table[s->attribute_indices[0]];
+        ck_assert_str_eq(str(data, a->key_strindex), "key");
+        ck_assert_str_eq(a->value->array_value->values[0]->string_value, "value");
+        ck_assert_int_eq(a->value->array_value->values[1]->int_value, 7);
+        const ENC_PB(Stack) *stack = data->dictionary->stack_table[s->stack_index];
+        ck_assert_uint_eq(stack->n_location_indices, 2);
+        ck_assert_int_eq(stack->location_indices[0], 2);
+        ck_assert_int_eq(stack->location_indices[1], 1);
+    }
+}
+
+START_TEST(test_all_fields)
+{
+    struct dec_bytes b = full_profile();
+    struct otp_translation t;
+    ck_assert_int_eq(translate(b.data, b.len, &t), OTP_OK);
+    ENC_PB(ProfilesData) *data = enc_decode(t.out.data, t.out.len);
+    const ENC_PB(ScopeProfiles) *scope = data->resource_profiles[0]->scope_profiles[0];
+    check_full_dictionary(data);
+    ck_assert_uint_eq(scope->n_profiles, 2);
+    /* "samples" is the default: it stays first; what it was in pprof is in the order. */
+    ck_assert_str_eq(str(data, scope->profiles[0]->sample_type->type_strindex), "samples");
+    ck_assert_int_eq(scope->profiles[0]->samples[0]->values[0], 5);
+    ck_assert_int_eq(scope->profiles[1]->samples[1]->values[0], 500);
+    check_full_profile(data, scope->profiles[0]);
+    check_full_profile(data, scope->profiles[1]);
+    ck_assert_uint_eq(scope->scope->n_attributes, 2);
+    ck_assert_str_eq(scope->scope->attributes[1]->value->string_value, "samples");
+    ck_assert_uint_eq(t.lost.label_units, 2);
+    ck_assert_uint_eq(t.lost.zero_samples, 0);
+    enc_free(data);
+    otp_emit_fini(&t.out);
+    dec_free(&b);
+}
+END_TEST
+
+/* Each prefix of a good profile, and each one with a byte changed: refused or read, never worse. */
+START_TEST(test_broken_bytes)
+{
+    struct dec_bytes b = full_profile();
+    struct otp_translation t;
+    unsigned refused = 0;
+    for (size_t len = 0; len < b.len; len++) {
+        refused += translate(b.data, len, &t) != OTP_OK;
+        otp_emit_fini(&t.out);
+    }
+    ck_assert_uint_gt(refused, b.len / 2);
+    for (size_t i = 0; i < b.len; i++) {
+        for (unsigned bit = 0; bit < 8; bit++) {
+            b.data[i] ^= (uint8_t)(1U << bit);
+            if (translate(b.data, b.len, &t) == OTP_OK) {
+                ENC_PB(ProfilesData) *data = enc_decode(t.out.data, t.out.len);
+                enc_free(data);
+            }
+            otp_emit_fini(&t.out);
+            b.data[i] ^= (uint8_t)(1U << bit);
+        }
+    }
+    dec_free(&b);
+}
+END_TEST
+
+static const struct {
+    const char *bytes;
+    size_t len;
+    const char *says;
+} bad[] = {
+    {"\x0a\x02\x08\x05\x32\x00", 6, "string table"},
+    {"\x0a\x02\x08\x00\x32\x01x", 7, "not empty"},
+    {"\x32\x00", 2, "no sample type"},
+    {"\x0a\x00\x12\x02\x08\x01\x32\x00", 8, "location that is not there"},
+    {"\x0a\x00\x12\x00\x32\x00", 6, "one value for each"},
+    {"\x0a\x00\x22\x02\x10\x03\x32\x00", 8, "no id"},
+    {"\x0a\x00\x22\x02\x08\x02\x22\x02\x08\x02\x32\x00", 12, "one id"},
+    {"\x0a\x00\x22\x04\x08\x01\x10\x09\x32\x00", 10, "mapping that is not there"},
+    {"\x0a\x00\x22\x06\x08\x01\x22\x02\x08\x07\x32\x00", 12, "function that is not there"},
+    {"\x0a\x00\x38\x02\x32\x00", 6, "text of the profile"},
+    {"\x0a\x05\x32\x00", 4, "longer than the message"},
+};
+
+START_TEST(test_refusals)
+{
+    struct otp_translation t;
+    ck_assert_int_eq(translate(bad[_i].bytes, bad[_i].len, &t), OTP_MALFORMED);
+    ck_assert_msg(strstr(t.fault.reason, bad[_i].says) != NULL, "%s", t.fault.reason);
+    otp_emit_fini(&t.out);
+}
+END_TEST
+
+START_TEST(test_limits)
+{
+    struct dec_bytes b = full_profile();
+    for (uint64_t budget = 0; budget < 8000; budget += 97) {
+        struct otp_translation t = {.budget_bytes = budget};
+        otp_emit_init(&t.out, (size_t)budget);
+        enum otp_status status = otp_pprof_decode(b.data, b.len, &t);
+        ck_assert(status == OTP_OK || status == OTP_MALFORMED);
+        otp_emit_fini(&t.out);
+    }
+    struct otp_translation t = {.budget_bytes = 500};
+    otp_emit_init(&t.out, (size_t)64 << 20);
+    ck_assert_int_eq(otp_pprof_decode(b.data, b.len, &t), OTP_MALFORMED);
+    ck_assert_ptr_nonnull(strstr(t.fault.reason, "memory limit"));
+    otp_emit_fini(&t.out);
+    dec_free(&b);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("decode_pprof");
+    TCase *t = tcase_create("pprof");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, test_round_trip);
+    tcase_add_test(t, test_all_fields);
+    tcase_add_test(t, test_broken_bytes);
+    tcase_add_loop_test(t, test_refusals, 0, (int)OTP_ARRAY_LEN(bad));
+    tcase_add_test(t, test_limits);
+    suite_add_tcase(suite, t);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? 0 : 1;
+}
