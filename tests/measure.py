@@ -22,5 +22,7 @@ elapsed = time.monotonic() - begin
 with open(sys.argv[1], "w") as f:
     f.write("%d %d %d\n" % ((usage.ru_utime + usage.ru_stime) * 1e6, usage.ru_maxrss, elapsed * 1e6))
 if os.WIFSIGNALED(status):
+    if os.WTERMSIG(status) != signal.SIGKILL:
+        signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
     os.kill(os.getpid(), os.WTERMSIG(status))
 sys.exit(os.waitstatus_to_exitcode(status) if hasattr(os, "waitstatus_to_exitcode") else os.WEXITSTATUS(status))
