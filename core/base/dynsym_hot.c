@@ -7,6 +7,13 @@
 #include <stddef.h>
 #include <string.h>
 
+/*
+ * Weak, so that the library asks for no loader by name: a program of another libc, that has neither
+ * that file nor these names, must start as well. musl has a pointer to the same structure instead.
+ */
+#pragma weak _r_debug
+extern struct r_debug *_dl_debug_addr __attribute__((weak));
+
 #define MAX_OBJECTS 4096
 #define VERSION_HIDDEN 0x8000U
 
@@ -148,10 +155,18 @@ static const struct link_map *map_after(const struct link_map *first, const void
     return first;
 }
 
+static const struct link_map *first_map(void)
+{
+    if (&_r_debug != NULL) {
+        return _r_debug.r_map;
+    }
+    return &_dl_debug_addr != NULL && _dl_debug_addr != NULL ? _dl_debug_addr->r_map : NULL;
+}
+
 struct otp_dynsym otp_dynsym_find(const char *name, const void *own_dynamic)
 {
     struct otp_dynsym found = {0};
-    const struct link_map *m = _r_debug.r_map;
+    const struct link_map *m = first_map();
     if (own_dynamic != NULL) {
         m = map_after(m, own_dynamic);
     }

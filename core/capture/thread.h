@@ -55,6 +55,7 @@ struct otp_thread {
     size_t start_stack_bytes;
     char start_name[OTP_THREAD_NAME_MAX];
     uint64_t fork_mask; /* signals blocked before fork */
+    bool is_fork_masked; /* and the tick's is blocked since, too */
     int perf_fd;        /* of the worker, plus 1; 0: none. The worker's field */
     int perf_signo;     /* that it sends */
 };

@@ -13,9 +13,11 @@
 #define STATUS_BYTES 8192
 #define MAX_GROUPS 1024
 
-/* Real, effective, saved and file-system id, as /proc/self/status has them. */
+#define IDS 3
+
+/* Real, effective and saved id, in the order of /proc/self/status. */
 struct ids {
-    uint32_t id[4];
+    uint32_t id[IDS];
 };
 
 /* Reads count numbers behind a line's label; the number of those that were there. */
@@ -66,21 +68,17 @@ static bool read_status(const char *path, char *out)
 void otp_creds_follow(void)
 {
     static char leader[STATUS_BYTES];
-    static char own[STATUS_BYTES];
     static uint32_t groups[MAX_GROUPS];
     struct ids uid;
     struct ids gid;
     struct ids own_uid;
     struct ids own_gid;
+    (void)OTP_SYS3(SYS_getresuid, &own_uid.id[0], &own_uid.id[1], &own_uid.id[2]);
+    (void)OTP_SYS3(SYS_getresgid, &own_gid.id[0], &own_gid.id[1], &own_gid.id[2]);
     if (!read_status("/proc/self/status", leader) ||
-        !read_status("/proc/thread-self/status", own) ||
-        read_numbers(leader, "Uid:", uid.id, 4) != 4 ||
-        read_numbers(leader, "Gid:", gid.id, 4) != 4 ||
-        read_numbers(own, "Uid:", own_uid.id, 4) != 4 ||
-        read_numbers(own, "Gid:", own_gid.id, 4) != 4) {
-        return;
-    }
-    if (memcmp(&uid, &own_uid, sizeof(uid)) == 0 && memcmp(&gid, &own_gid, sizeof(gid)) == 0) {
+        read_numbers(leader, "Uid:", uid.id, IDS) != IDS ||
+        read_numbers(leader, "Gid:", gid.id, IDS) != IDS ||
+        (memcmp(&uid, &own_uid, sizeof(uid)) == 0 && memcmp(&gid, &own_gid, sizeof(gid)) == 0)) {
         return;
     }
     size_t count = read_numbers(leader, "Groups:", groups, MAX_GROUPS);

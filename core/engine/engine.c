@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "core/base/atomic.h"
+#include "core/base/counters.h"
 #include "core/base/heap.h"
 #include "core/base/hotmem.h"
 #include "core/base/real.h"
@@ -38,12 +39,13 @@
 #define FILE_WAIT_NS UINT64_C(30000000000) /* for naming and writing, which needs no peer */
 #define MAIN_STACK_MAX ((size_t)8 << 30)
 
-extern void *__libc_stack_end;
+/* Weak for the sake of other C libraries, see dynsym_hot.c. */
+extern void *__libc_stack_end __attribute__((weak));
 extern char __dso_handle[] __attribute__((visibility("hidden")));
 extern const char own_start[] __asm__("__ehdr_start") __attribute__((visibility("hidden")));
 extern const char own_end[] __asm__("_end") __attribute__((visibility("hidden")));
 extern int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
-                             void *dso);
+                             void *dso) __attribute__((weak));
 
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51
@@ -127,8 +129,9 @@ static void start_timer(void)
 static void before_fork(void)
 {
     struct otp_thread *t = otp_thread_current();
-    uint64_t tick = UINT64_C(1) << (otp_settings.signo - 1);
     if (t != NULL && otp_settings.is_cpu_on) {
+        uint64_t tick = UINT64_C(1) << (otp_settings.signo - 1);
+        t->is_fork_masked = true;
         (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &tick, &t->fork_mask, SIGNAL_SET_BYTES);
     }
 }
@@ -136,7 +139,8 @@ static void before_fork(void)
 static void after_fork_in_parent(void)
 {
     struct otp_thread *t = otp_thread_current();
-    if (t != NULL && otp_settings.is_cpu_on) {
+    if (t != NULL && t->is_fork_masked) {
+        t->is_fork_masked = false;
         (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &t->fork_mask, 0, SIGNAL_SET_BYTES);
     }
 }
@@ -167,6 +171,7 @@ static void after_fork_in_child(void)
     stop_ticket = 0;
     stopping_tid = 0;
     otp_store_relaxed(&otp_samples_taken, 0);
+    memset(otp_counters, 0, sizeof(otp_counters));
     otp_signals_forget_lock();
     otp_scratch_forget();
     otp_settings.pid = otp_engine.pid;
@@ -200,6 +205,12 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     (void)argc;
     (void)argv;
     otp_real_init();
+    if (&__libc_stack_end == NULL || __register_atfork == NULL) {
+        /* Not glibc, whose threads, stacks and constructors we know: the program runs unprofiled.
+         */
+        otp_store_release(&otp_capture_state, OTP_CAPTURE_ENDED);
+        return;
+    }
     struct otp_conf *conf = &otp_engine.conf;
     otp_conf_load(conf, envp, report, NULL);
     note_place();

@@ -28,6 +28,7 @@
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/perf.h"
+#include "core/engine/creds.h"
 #include "core/engine/pipeline.h"
 #include "core/engine/state.h"
 
@@ -39,6 +40,7 @@
 #define SCAN_AGAIN_NS UINT64_C(20000000) /* longer than a thread takes to make itself known */
 #define SIGNAL_SET_BYTES 8
 #define WAIT_PIECES 100                     /* of 5 ms */
+#define GONE_PIECES 5000                    /* of 0.1 ms */
 #define FLUSH_LIMIT_NS UINT64_C(5000000000) /* for the sinks, in a flush that nobody waits for */
 
 enum { WORKER_NONE = 0, WORKER_STARTING = 1, WORKER_RUNNING = 2, WORKER_FAILED = 3 };
@@ -121,7 +123,7 @@ static bool answer(void)
         uint64_t soonest = otp_sys_monotonic_ns() + TICK_NS;
         next_flush = next_flush < soonest ? soonest : next_flush;
     }
-    if ((what & OTP_REQUEST_QUIET) != 0) {
+    if ((what & ~(uint32_t)OTP_REQUEST_FLUSH) != 0) {
         otp_perf_close_all();
     }
     if ((what & OTP_REQUEST_PAUSE) != 0) {
@@ -161,6 +163,7 @@ static void work(void *arg)
         otp_pipeline_drain();
         uint64_t now = otp_sys_monotonic_ns();
         if (now >= next_scan) {
+            otp_creds_follow();
             next_scan = now + (otp_pipeline_scan() ? SCAN_AGAIN_NS : TICK_NS);
         }
         if (now >= next_flush) {
@@ -231,10 +234,18 @@ static void wait_while(void *word, uint32_t value)
 
 void otp_worker_join(void)
 {
-    /* The kernel clears the word and wakes who waits for it when the thread is gone. */
     uint32_t tid = (uint32_t)otp_load_acquire(&worker_tid);
-    if (tid != 0) {
-        wait_while(&worker_tid, tid);
+    if (tid == 0) {
+        return;
+    }
+    /*
+     * The kernel clears the word when the thread lets go of the memory; until it has closed the
+     * descriptors and is no member of the process any more, some moments pass.
+     */
+    wait_while(&worker_tid, tid);
+    struct timespec ts = {.tv_sec = 0, .tv_nsec = 100000};
+    for (int i = 0; i < GONE_PIECES && OTP_SYS3(SYS_tgkill, otp_sys_getpid(), tid, 0) == 0; i++) {
+        (void)(i < 10 ? OTP_SYS0(SYS_sched_yield) : OTP_SYS2(SYS_nanosleep, &ts, 0));
     }
 }
 
