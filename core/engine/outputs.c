@@ -156,7 +156,13 @@ static bool open_otlp(struct output *o, const struct otp_output *c)
         .timeout_ns = conf->timeout_ms * UINT64_C(1000000),
         .heap = memory,
         .queue_bytes = SOCKET_QUEUE_BYTES,
+        .spool = otp_engine.conf.spool,
+        .base_path = otp_text_make(otp_engine.cwd, otp_engine.cwd_len),
+        .identity = otp_engine.conf.service_name,
     };
+    if (options.identity.len == 0) {
+        options.identity = otp_text_make(otp_engine.program, otp_engine.program_len);
+    }
     if (options.endpoint.len == 0) {
         options.endpoint =
             otp_text_of(options.is_grpc ? "http://localhost:4317" : "http://localhost:4318");
@@ -346,7 +352,8 @@ static uint64_t pump_one(struct output *o, uint64_t deadline_ns, bool is_last)
     if (o->oldest != NULL && !offer_kept(o, deadline_ns)) {
         wake = otp_sys_monotonic_ns() + RETRY_NS;
     }
-    if (otp_sink_pump(s, deadline_ns, is_last) != OTP_OK && s->failed_step != NULL) {
+    bool is_behind = otp_sink_pump(s, deadline_ns, is_last) != OTP_OK || o->is_otlp;
+    if (is_behind && s->failed_step != NULL) {
         log_failure(o);
     } else if (s->failed_step == NULL && o->oldest == NULL) {
         o->is_failing = false;
@@ -386,5 +393,10 @@ uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last)
             wake = next < wake ? next : wake;
         }
     } while (is_last && now < deadline_ns && has_queued());
+    for (size_t i = 0; i < output_count && is_last; i++) {
+        if (outputs[i].is_otlp) {
+            otp_sink_otlp_rescue(&outputs[i].sink.otlp);
+        }
+    }
     return wake;
 }

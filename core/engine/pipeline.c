@@ -26,6 +26,7 @@
 #include "core/engine/tell.h"
 #include "core/intern/modules.h"
 #include "core/intern/timetable.h"
+#include "core/resource/process_context.h"
 #include "core/resource/resource.h"
 
 #define MESSAGE_MAX ((size_t)64 << 20)
@@ -77,6 +78,40 @@ static void close_builders(void)
     otp_heap_reset(&flush_heap);
 }
 
+static void detect_resource(void)
+{
+    const struct otp_conf *conf = &otp_engine.conf;
+    struct otp_resource_input input = {
+        .service_name = conf->service_name,
+        .attributes = conf->resource_attributes,
+        .version = otp_text_of(OTP_VERSION),
+        .program = otp_text_make(otp_engine.program, otp_engine.program_len),
+    };
+    otp_resource_detect(&resource, &input, report, NULL);
+}
+
+/* An SDK of the program may publish its context at any time; from then on its attributes count. */
+static void follow_context(void)
+{
+    if (!resource.has_context && otp_process_context_exists()) {
+        detect_resource();
+        close_builders();
+        otp_modules_fini(&modules);
+    }
+}
+
+static void publish_context(void)
+{
+    if (!otp_engine.conf.publish_context || resource.has_context) {
+        return;
+    }
+    resource.has_context = otp_process_context_publish(&resource);
+    if (!resource.has_context) {
+        static const char text[] = "the process context cannot be published";
+        otp_engine_log(OTP_LOG_WARN, text, sizeof(text) - 1);
+    }
+}
+
 bool otp_pipeline_open(void)
 {
     const struct otp_conf *conf = &otp_engine.conf;
@@ -90,13 +125,8 @@ bool otp_pipeline_open(void)
     otp_builders_forget();
     range_start_ns = otp_engine.start_ns;
     flush_number = 0;
-    struct otp_resource_input input = {
-        .service_name = conf->service_name,
-        .attributes = conf->resource_attributes,
-        .version = otp_text_of(OTP_VERSION),
-        .program = otp_text_make(otp_engine.program, otp_engine.program_len),
-    };
-    otp_resource_detect(&resource, &input, report, NULL);
+    detect_resource();
+    publish_context();
     otp_outputs_open(&heap);
     return true;
 }
@@ -222,6 +252,7 @@ static bool flush_all(struct otp_tell *tell)
 void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
 {
     otp_creds_follow();
+    follow_context();
     uint64_t now = otp_sys_realtime_ns();
     now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
     if (!otp_builders_are_open() && !open_builders()) {

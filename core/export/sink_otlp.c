@@ -17,6 +17,7 @@
 #define LAST_PAUSE_NS 200000000U /* between attempts when the process is about to end */
 #define BUSY_WAKE_NS 20000000U   /* a request under way is looked at so often */
 #define WAIT_MAX_S UINT64_C(3600)
+#define SPOOL_LOOK_NS (30 * SECOND_NS) /* an empty spool is looked at again */
 #define HEAD_MAX ((size_t)64 << 10)
 #define READ_BYTES 2048U
 #define READS_MAX 256U /* in one turn, so that a peer that never stops cannot hold the worker */
@@ -42,6 +43,61 @@ static void drop(struct otp_sink_otlp *k, struct otp_queue_item *item)
     k->base.dropped_messages++;
     k->base.dropped_bytes += item->len;
     otp_queue_free_item(&k->queue, item);
+}
+
+/* ---- the spool ---- */
+
+/* The oldest leaves the queue, into the spool if there is one; otherwise it is dropped. */
+static void shed_first(struct otp_sink_otlp *k)
+{
+    struct otp_queue_item *item = otp_queue_take_first(&k->queue);
+    if (k->is_first_spooled) {
+        k->is_first_spooled = false;
+        otp_spool_release(&k->spool);
+        otp_queue_free_item(&k->queue, item);
+        return;
+    }
+    if (k->has_spool && otp_spool_put(&k->spool, item->bytes, item->len) == OTP_OK) {
+        otp_queue_free_item(&k->queue, item);
+    } else {
+        drop(k, item);
+    }
+    k->base.dropped_messages += k->spool.dropped - k->spool_dropped_seen;
+    k->spool_dropped_seen = k->spool.dropped;
+}
+
+/* Everything goes into the spool: from now on it survives the process. */
+static void shed_all(struct otp_sink_otlp *k)
+{
+    while (k->has_spool && k->queue.first != NULL) {
+        shed_first(k);
+    }
+}
+
+/* The oldest is done with, for better or worse. */
+static void finish_spooled(struct otp_sink_otlp *k)
+{
+    if (k->is_first_spooled) {
+        k->is_first_spooled = false;
+        otp_spool_done(&k->spool);
+    }
+}
+
+/* Takes the next message of the spool into the empty queue, when it is time; false: none. */
+static bool take_spooled(struct otp_sink_otlp *k)
+{
+    uint64_t now = otp_sys_monotonic_ns();
+    if (!k->has_spool || now < k->spool_ns || now < k->retry_ns || k->state != OTP_OTLP_IDLE) {
+        return false;
+    }
+    struct otp_queue_item *item = otp_spool_take(&k->spool, &k->queue);
+    if (item == NULL) {
+        k->spool_ns = now + otp_retry_pause_ns(1, SPOOL_LOOK_NS, SPOOL_LOOK_NS);
+        return false;
+    }
+    k->is_first_spooled = true;
+    otp_queue_prepend(&k->queue, item);
+    return true;
 }
 
 /* ---- how an attempt ends ---- */
@@ -80,6 +136,8 @@ static void again_later(struct otp_sink_otlp *k, bool has_wait, uint64_t wait_ns
         pause = wait + otp_retry_pause_ns(1, wait / 10 + 1, wait / 10 + 1);
     }
     k->retry_ns = now + pause;
+    k->spool_ns = k->retry_ns;
+    shed_all(k);
 }
 
 static void lose(struct otp_sink_otlp *k, const char *step, struct otp_tls_fault fault)
@@ -98,8 +156,10 @@ static void lose(struct otp_sink_otlp *k, const char *step, struct otp_tls_fault
 
 static void delivered(struct otp_sink_otlp *k, const struct otp_outcome *o)
 {
+    finish_spooled(k);
     otp_queue_free_item(&k->queue, otp_queue_take_first(&k->queue));
     k->base.sent_messages++;
+    k->spool_ns = 0;
     k->rejected_profiles += o->rejected;
     k->failures = 0;
     k->retry_ns = 0;
@@ -122,6 +182,7 @@ static void judge(struct otp_sink_otlp *k, const struct otp_outcome *o)
     case OTP_OUTCOME_REFUSED:
     default:
         otp_sink_otlp_note_outcome(k, o);
+        finish_spooled(k);
         drop(k, otp_queue_take_first(&k->queue));
         k->failures = 0;
         k->retry_ns = 0;
@@ -392,11 +453,20 @@ static void wait_for_work(const struct otp_sink_otlp *k, uint64_t deadline_ns)
     }
 }
 
+static uint64_t next_wake(const struct otp_sink_otlp *k)
+{
+    if (k->queue.first == NULL) {
+        uint64_t look = k->spool_ns > k->retry_ns ? k->spool_ns : k->retry_ns;
+        return k->has_spool ? look : UINT64_MAX;
+    }
+    return k->state == OTP_OTLP_IDLE ? k->retry_ns : otp_sys_monotonic_ns() + BUSY_WAKE_NS;
+}
+
 static enum otp_status otlp_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_last)
 {
     struct otp_sink_otlp *k = from(s);
 
-    while (k->queue.first != NULL) {
+    while (k->queue.first != NULL || (!is_last && take_spooled(k))) {
         if (is_last && !k->is_told_to_wait) {
             k->retry_ns = lesser(k->retry_ns, otp_sys_monotonic_ns() + LAST_PAUSE_NS);
         }
@@ -409,9 +479,7 @@ static enum otp_status otlp_pump(struct otp_sink *s, uint64_t deadline_ns, bool 
         wait_for_work(k, deadline_ns);
     }
     publish_counts(k);
-    s->wake_ns = k->queue.first == NULL      ? UINT64_MAX
-                 : k->state == OTP_OTLP_IDLE ? k->retry_ns
-                                             : otp_sys_monotonic_ns() + BUSY_WAKE_NS;
+    s->wake_ns = next_wake(k);
     return k->queue.first == NULL ? OTP_OK : OTP_AGAIN;
 }
 
@@ -420,14 +488,15 @@ static void make_room(struct otp_sink_otlp *k, size_t len)
 {
     struct otp_queue *q = &k->queue;
     while (q->first != NULL && q->bytes + len > k->options.queue_bytes) {
-        if (k->state == OTP_OTLP_SENDING && q->first->next != NULL) {
+        bool is_under_way = k->state == OTP_OTLP_SENDING;
+        if (is_under_way && !k->has_spool && q->first->next != NULL) {
             drop(k, otp_queue_take_second(q));
             continue;
         }
-        if (k->state == OTP_OTLP_SENDING) {
+        if (is_under_way) {
             disconnect(k); /* in the middle of it */
         }
-        drop(k, otp_queue_take_first(q));
+        shed_first(k);
     }
 }
 
@@ -452,9 +521,19 @@ static enum otp_status otlp_put(struct otp_sink *s, const struct otp_message *m,
     return otlp_pump(s, deadline_ns, false);
 }
 
+void otp_sink_otlp_rescue(struct otp_sink_otlp *k)
+{
+    if (k->has_spool && k->queue.first != NULL) {
+        disconnect(k);
+        shed_all(k);
+        publish_counts(k);
+    }
+}
+
 static void otlp_close(struct otp_sink *s)
 {
     struct otp_sink_otlp *k = from(s);
+    otp_sink_otlp_rescue(k);
     disconnect(k);
     while (k->queue.first != NULL) {
         drop(k, otp_queue_take_first(&k->queue));
@@ -473,6 +552,8 @@ static void otlp_abandon(struct otp_sink *s)
     otp_tls_forget();
     k->response.body = (struct otp_buf){0};
     otp_conn_close(&k->conn);
+    otp_spool_release(&k->spool);
+    k->is_first_spooled = false;
     k->queue = (struct otp_queue){.heap = k->queue.heap};
     k->state = OTP_OTLP_IDLE;
     publish_counts(k);
@@ -490,6 +571,7 @@ enum otp_status otp_sink_otlp_init(struct otp_sink_otlp *k,
         .abandon = otlp_abandon,
     };
     memset(k, 0, sizeof(*k));
+    k->spool.taken = OTP_FD_NONE;
     k->base.ops = &ops;
     k->base.format = options->is_json && !options->is_grpc ? OTP_FORMAT_JSONL : OTP_FORMAT_OTLP;
     k->base.compression = options->compression;

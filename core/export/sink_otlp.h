@@ -25,6 +25,7 @@
 #include "core/export/http1.h"
 #include "core/export/outcome.h"
 #include "core/export/sink.h"
+#include "core/export/spool.h"
 #include "core/export/url.h"
 
 #define OTP_OTLP_HTTP_PORT 4318
@@ -49,11 +50,14 @@ struct otp_sink_otlp_options {
     struct otp_text user_agent;
     uint64_t timeout_ns; /* of one attempt; 0: none */
     struct otp_heap *heap;
-    size_t queue_bytes;      /* most that may be queued */
-    const char *hosts_path;  /* NULL: /etc/hosts */
-    const char *resolv_path; /* NULL: /etc/resolv.conf */
-    uint64_t backoff_min_ns; /* 0: 1 s */
-    uint64_t backoff_max_ns; /* 0: 60 s */
+    size_t queue_bytes;        /* most that may be queued */
+    const char *hosts_path;    /* NULL: /etc/hosts */
+    const char *resolv_path;   /* NULL: /etc/resolv.conf */
+    uint64_t backoff_min_ns;   /* 0: 1 s */
+    uint64_t backoff_max_ns;   /* 0: 60 s */
+    struct otp_text spool;     /* folder for what cannot be delivered; empty: none. Copied */
+    struct otp_text base_path; /* absolute, for a relative one */
+    struct otp_text identity;  /* of the service, to tell spools apart */
 };
 
 enum otp_otlp_state { OTP_OTLP_IDLE, OTP_OTLP_OPENING, OTP_OTLP_SENDING };
@@ -79,6 +83,12 @@ struct otp_sink_otlp {
     struct otp_buf head; /* HTTP/1 */
     size_t sent;         /* of head and body together */
     struct otp_http1_response response;
+    struct otp_spool spool;
+    bool has_spool;
+    bool is_first_spooled; /* the oldest of the queue is a copy of the file taken */
+    uint64_t spool_ns;     /* look into it then */
+    uint64_t spool_dropped_seen;
+
     struct otp_grpc *grpc; /* over the connection, or NULL */
 
     char reason[OTP_OUTCOME_TEXT_MAX + 64]; /* of the last failure; base.error says it when empty */
@@ -92,6 +102,11 @@ struct otp_sink_otlp {
  */
 OTP_MUST_CHECK enum otp_status otp_sink_otlp_init(struct otp_sink_otlp *k,
                                                   const struct otp_sink_otlp_options *options);
+
+/*
+ * At the end of the process: what is still queued goes into the spool, if there is one.
+ */
+void otp_sink_otlp_rescue(struct otp_sink_otlp *k);
 
 /*
  * Takes a line that belongs into the log: a refusal, a partial success, headers that are not used.

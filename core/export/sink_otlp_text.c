@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/base/sys.h"
 #include "core/base/utf8.h"
+#include "core/export/retry.h"
 
 #define SIGNAL_PATH "v1development/profiles"
+#define SPOOL_FIRST_NS UINT64_C(10000000000) /* then the first look for what others have left */
 
 /* ---- from the options ---- */
 
@@ -97,6 +100,33 @@ static void note_refused_headers(struct otp_sink_otlp *k)
     }
 }
 
+/* The key of a spool: the service, the destination, and what its receivers can read. */
+static void open_spool(struct otp_sink_otlp *k)
+{
+    static const char *const endings[] = {"", ".gz", ".zst"};
+    struct otp_line identity = {0};
+    struct otp_line extension = {0};
+    struct otp_spool_options o = {.folder = k->options.spool, .base_path = k->options.base_path};
+
+    if (o.folder.len == 0) {
+        return;
+    }
+    otp_line_bytes(&identity, k->options.identity.data, k->options.identity.len);
+    otp_line_str(&identity, "\n");
+    otp_line_bytes(&identity, k->options.endpoint.data, k->options.endpoint.len);
+    otp_line_str(&extension, k->base.format == OTP_FORMAT_JSONL ? ".jsonl" : ".otlp");
+    otp_line_str(&extension, endings[k->base.compression]);
+    o.identity = otp_text_make(identity.text, identity.len);
+    o.extension = otp_text_make(extension.text, extension.len);
+    k->has_spool = otp_spool_init(&k->spool, &o);
+    k->spool_ns = otp_sys_monotonic_ns() + otp_retry_pause_ns(1, SPOOL_FIRST_NS, SPOOL_FIRST_NS);
+    if (!k->has_spool) {
+        k->note.len = 0;
+        otp_line_str(&k->note, "the folder of OTELPROF_SPOOL cannot be used: ");
+        otp_line_str(&k->note, otp_errno_text(k->spool.error));
+    }
+}
+
 enum otp_status otp_sink_otlp_set_up(struct otp_sink_otlp *k)
 {
     struct otp_conn_options c = {
@@ -134,6 +164,7 @@ enum otp_status otp_sink_otlp_set_up(struct otp_sink_otlp *k)
     c.tls = k->options.tls;
     otp_conn_init(&k->conn, &c);
     note_refused_headers(k);
+    open_spool(k);
     return OTP_OK;
 }
 

@@ -15,6 +15,7 @@
 #include "core/base/fmt.h"
 #include "core/base/sys.h"
 #include "core/resource/identity.h"
+#include "core/resource/process_context.h"
 #include "core/resource/store.h"
 #include "core/resource/textfile.h"
 #include "core/resource/user.h"
@@ -285,6 +286,7 @@ void otp_resource_detect(struct otp_resource *r, const struct otp_resource_input
     otp_resource_set(r, "telemetry.sdk.name", otp_text_of("libotelprof"));
     otp_resource_set(r, "telemetry.sdk.language", otp_text_of("cpp"));
     otp_resource_set(r, "telemetry.sdk.version", in->version);
+    r->has_context = in->root == NULL && otp_process_context_read(r);
     set_instance_id(r);
     detect_executable(r, in);
     detect_process(r, in->root);

@@ -30,7 +30,8 @@ struct otp_resource_attr {
 struct otp_resource {
     struct otp_resource_attr attrs[OTP_RESOURCE_ATTRS_MAX];
     size_t count;
-    size_t used; /* bytes of store */
+    size_t used;      /* bytes of store */
+    bool has_context; /* a process context was there and read */
     char store[OTP_RESOURCE_BYTES];
 };
 

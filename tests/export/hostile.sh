@@ -28,7 +28,7 @@ run() {
     shift 2
     began=$(date +%s%N)
     run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$output,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
-        OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_LOG=warn OTEL_EXPORTER_OTLP_TIMEOUT=300 BUSY_REPORT="$d/worst" \
+        OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_LOG=warn OTEL_EXPORTER_OTLP_TIMEOUT=1500 BUSY_REPORT="$d/worst" \
         "$@" "$busy" "$span"
     status=$?
     took=$((($(date +%s%N) - began) / 1000000))
