@@ -37,13 +37,16 @@ static int copy_stderr(void)
 }
 
 /*
- * The worker's descriptor table is its own: the host's stderr is found through /proc, unless it is
- * a socket or a file of another user, which cannot be opened by that name.
+ * The worker's descriptor table is its own. A copy of the host's stderr shares the host's place in a
+ * file, so that neither overwrites the other; older kernels give none, there it is opened by name.
  */
 static int open_host_stderr(void)
 {
-    int fd = otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
-    return fd >= 0 ? fd : copy_stderr();
+    int fd = copy_stderr();
+    if (fd >= 0) {
+        return fd;
+    }
+    return otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
 }
 
 static int open_target(const struct otp_conf *conf)
