@@ -26,12 +26,12 @@ refused empty "empty"
 end
 
 begin "other formats are named"
-printf '{"resourceProfiles":[]}' > json
+printf '{"resourceProfiles":[' > json
 printf '\012\004\010\001\020\002' > pprof
 gzip -k pprof
 printf '\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\20\47\0\0\0\0\0\0\0\0\0\0\0\0\0\0' > cpu
 echo "some text" > text
-refused json JSON
+refused json
 refused pprof pprof
 refused pprof.gz pprof
 refused cpu gperftools

@@ -274,6 +274,7 @@ static int run_check(const struct otp_args *args)
         bool ok = true;
         otp_profile_set_init(&set);
         if (!otp_load_file(&set, args->operands[i], OTP_LOAD_CHECK)) {
+            otp_profile_set_fini(&set);
             return OTP_EXIT_INPUT;
         }
         if (set.message_count > 0 && set.messages[0]->source != OTP_SOURCE_OTLP) {
