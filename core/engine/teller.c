@@ -54,6 +54,39 @@ static bool find_path(void *arg, const struct otp_maps_entry *e)
     return false;
 }
 
+/* Length of a path without the kernel's mark of a file that is gone. */
+static size_t unmarked_len(const char *path)
+{
+    static const char mark[] = " (deleted)";
+    size_t len = strlen(path);
+    bool is_marked = len >= sizeof(mark) && strcmp(path + len + 1 - sizeof(mark), mark) == 0;
+    return is_marked ? len + 1 - sizeof(mark) : len;
+}
+
+/* Whether a path in maps is that of the object of that name, as far as the last part tells. */
+static bool ends_alike(const char *path, const char *name)
+{
+    const char *last = strrchr(name, '/');
+    last = last == NULL ? name : last + 1;
+    size_t len = strlen(last);
+    size_t path_len = unmarked_len(path);
+    return len > 0 && path_len > len && path[path_len - len - 1] == '/' &&
+           memcmp(path + path_len - len, last, len) == 0;
+}
+
+/*
+ * Where the loader's name alone does not do, maps knows better: what is too long, what was relative
+ * to a folder that the host has left, and what cannot be told from another file by its build id. An
+ * object that is gone may have another one at its place.
+ */
+static bool is_better_in_maps(const struct otp_object *o, const char *name, const char *path)
+{
+    if (o->is_main || o->name_len == OTP_OBJECT_NAME_MAX) {
+        return true;
+    }
+    return (name[0] != '/' || o->build_id_len == 0) && ends_alike(path, name);
+}
+
 static struct otp_symbols *open_object(struct otp_teller *t, uint32_t number,
                                        const struct otp_object *o)
 {
@@ -68,11 +101,12 @@ static struct otp_symbols *open_object(struct otp_teller *t, uint32_t number,
         source.path = "[vdso]";
         source.image = (const void *)o->start;
         source.image_len = o->end - o->start;
-    } else if (o->is_main || o->name_len == OTP_OBJECT_NAME_MAX) {
+    } else if (o->is_main || o->name_len == OTP_OBJECT_NAME_MAX || name[0] != '/' ||
+               o->build_id_len == 0) {
         search.addr = o->start;
         search.path[0] = '\0';
         (void)otp_maps_read(t->heap, NULL, find_path, &search);
-        source.path = search.path;
+        source.path = is_better_in_maps(o, name, search.path) ? search.path : name;
         source.alt_path = o->is_main ? EXE_LINK : NULL;
     }
     return otp_modules_get(t->modules, number, &source);
