@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * syscall(2), only to see a program forbid itself system calls (seccomp has no other name in libc).
+ * syscall(2), only to see a program forbid itself system calls (seccomp has no other name in libc)
+ * or change its namespaces.
  * It must not leave a frame on the stack: some of its calls return twice. So it is a jump, written
  * by hand.
  */
@@ -26,7 +27,20 @@ void otp_syscall_look(long number)
     }
 }
 
-_Static_assert(SYS_seccomp == 317, "the number in the assembly below");
+long otp_syscall_alone(long number, long a, long b);
+
+/* For calls that the kernel refuses to a process of more than one thread. */
+long otp_syscall_alone(long number, long a, long b)
+{
+    otp_real_init();
+    otp_engine_step_aside();
+    long r = otp_real.syscall(number, a, b);
+    otp_engine_step_back();
+    return r;
+}
+
+_Static_assert(SYS_seccomp == 317 && SYS_unshare == 272 && SYS_setns == 308,
+               "the numbers in the assembly below");
 
 __asm__(".text\n"
         ".globl syscall\n"
@@ -36,6 +50,10 @@ __asm__(".text\n"
         "    mov otp_syscall_target(%rip), %r11\n"
         "    cmp $317, %rdi\n"
         "    je 1f\n"
+        "    cmp $272, %rdi\n"
+        "    je otp_syscall_alone\n"
+        "    cmp $308, %rdi\n"
+        "    je otp_syscall_alone\n"
         "    test %r11, %r11\n"
         "    jz 1f\n"
         "    jmp *%r11\n"

@@ -17,6 +17,11 @@ export HOST_LIBS="$libs" HOST_BIN="$hosts/$suite_folder"
 [ $# -gt 0 ] || set -- all
 
 # Nothing in between that has signals or descriptors of its own.
+bare() {
+    run_to "$d/bare" env $settings "$@"
+    bare_status=$?
+}
+
 prof() {
     run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" $settings "$@"
     status=$?
@@ -52,6 +57,7 @@ proven() { # after prof: the profile shows that the library was there
 }
 
 one_run() {
+    chmod 777 "$d" "$p"
     # shellcheck disable=SC2086
     bare "$host" $1
     settings="$settings $(asks set | tr '\n' ' ')"
@@ -64,6 +70,8 @@ one_run() {
         bad "it does not hold without the library either: $(grep -m 1 'does not hold' "$d/bare.out")"
     fi
 }
+
+chmod 711 "$work" # some programs change their user, and write their profile as that
 
 program() { # FILE
     source=$1
