@@ -27,6 +27,7 @@ struct otp_translation {
     struct otp_emit out;
     struct otp_lost lost;
     struct otp_wire_fault fault;
+    size_t used; /* bytes of the input that the message took */
 };
 
 /* An empty message of at most max bytes. Context: any. */

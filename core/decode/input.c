@@ -12,6 +12,7 @@
 
 #include "core/decode/profiles.h"
 #include "core/decode/otlp.h"
+#include "core/decode/json.h"
 #include "core/decode/pprof.h"
 #include "core/decode/unpack.h"
 #include "core/decode/wire.h"
@@ -46,6 +47,7 @@ struct content {
     uint8_t *bytes;
     size_t size;
     uint64_t off; /* of bytes in the file */
+    enum otp_source source;
 };
 
 static enum otp_status refuse(struct adding *a, enum otp_status status, uint64_t off,
@@ -132,6 +134,7 @@ static enum otp_status decode(struct adding *a, const struct content *c)
     m->number = a->file->message_count++;
     m->was_packed = a->was_packed;
     m->bytes = c->bytes;
+    m->source = c->source;
     m->size = (uint32_t)c->size;
     if (!otp_profiles_init(m, budget_of(c->size))) {
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
@@ -146,9 +149,9 @@ static enum otp_status decode(struct adding *a, const struct content *c)
 
 typedef enum otp_status (*translator)(const uint8_t *data, size_t len, struct otp_translation *t);
 
-/* Reads another format: its content becomes an OTLP message in a blob of its own. */
-static enum otp_status translate(struct adding *a, const struct content *c, enum otp_source source,
-                                 translator run)
+/* Reads one message of another format: its content becomes OTLP in a blob of its own. */
+static enum otp_status translate(struct adding *a, const struct content *c, translator run,
+                                 size_t *out_used)
 {
     struct otp_translation t = {.budget_bytes = budget_of(c->size)};
 
@@ -164,15 +167,33 @@ static enum otp_status translate(struct adding *a, const struct content *c, enum
     if (add_blob(a, t.out.data, t.out.len) == NULL) {
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
-    struct content otlp = {.bytes = t.out.data, .size = t.out.len};
+    struct content otlp = {.bytes = t.out.data, .size = t.out.len, .source = c->source};
     status = decode(a, &otlp);
+    *out_used = t.used;
     if (status == OTP_OK) {
         struct otp_profiles *m = a->set->messages[a->set->message_count - 1];
-        m->source = source;
         m->original = c->bytes;
-        m->original_size = c->size;
+        m->original_size = t.used;
         m->lost = t.lost;
         m->off = c->off;
+    }
+    return status;
+}
+
+/* One message after the other, to the end. */
+static enum otp_status translate_all(struct adding *a, const struct content *all,
+                                     enum otp_source source, translator run)
+{
+    struct content c = *all;
+    enum otp_status status = OTP_OK;
+
+    c.source = source;
+    while (c.size > 0 && status == OTP_OK) {
+        size_t used = 0;
+        status = translate(a, &c, run, &used);
+        c.bytes += used;
+        c.size -= used;
+        c.off += used;
     }
     return status;
 }
@@ -317,10 +338,10 @@ static enum otp_status decode_content(struct adding *a, const struct content *c)
         return decode_frames(a, c);
     case FORMAT_PPROF:
         a->file->format = "pprof";
-        return translate(a, c, OTP_SOURCE_PPROF, otp_pprof_decode);
+        return translate_all(a, c, OTP_SOURCE_PPROF, otp_pprof_decode);
     case FORMAT_JSON:
-        return refuse(a, OTP_UNSUPPORTED, c->off,
-                      "this is JSON; only OTLP profiles in protobuf form can be read");
+        a->file->format = "OTLP/JSON";
+        return translate_all(a, c, OTP_SOURCE_JSON, otp_json_decode);
     case FORMAT_GPERFTOOLS:
         return refuse(a, OTP_UNSUPPORTED, c->off,
                       "this is a CPU profile in gperftools' own format; only OTLP profiles can be "

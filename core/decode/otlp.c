@@ -185,7 +185,9 @@ enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes,
     struct otp_otlp_version found;
     struct otp_decoder d;
 
-    if (!otp_otlp_version_find(m->bytes, m->size, &found, out_fault)) {
+    if (m->source != OTP_SOURCE_OTLP) {
+        found = (struct otp_otlp_version){.version = OTP_PROTO_1_10};
+    } else if (!otp_otlp_version_find(m->bytes, m->size, &found, out_fault)) {
         return OTP_UNSUPPORTED;
     }
     m->version = found.version;

@@ -348,6 +348,7 @@ enum otp_status otp_pprof_decode(const uint8_t *data, size_t len, struct otp_tra
               index_table(&p, &p.locations) && index_table(&p, &p.functions) &&
               otp_pprof_read_samples(&p) && otp_pprof_emit(&p, &t->out);
     t->fault = p.fault;
+    t->used = len;
     t->lost = p.lost;
     t->lost.negatives = (p.time_nanos < 0) + (uint64_t)(p.duration_nanos < 0);
     fini(&p);

@@ -203,7 +203,7 @@ static const struct {
     const char *says;
 } others[] = {
     {"", 0, "empty"},
-    {"  {\"resourceProfiles\": []}", 26, "JSON"},
+    {"  {\"resourceSpans\": []}", 23, "JSON"},
     {"\x0a\x04\x08\x01\x10\x02\x12\x00", 8, "pprof"},
     {"\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\x27\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 40,
      "gperftools"},

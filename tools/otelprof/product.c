@@ -9,6 +9,7 @@
 
 #include "core/base/buf.h"
 #include "core/encode/compress.h"
+#include "core/encode/json.h"
 #include "tools/otelprof/args.h"
 
 #define OUTPUT_MAX ((size_t)4 << 30)
@@ -22,12 +23,12 @@ bool otp_product_init(struct otp_product *p, const struct otp_command *command, 
     if (!otp_format_of_name(otp_text_of(path), &p->format, &p->compression)) {
         (void)otp_usage_error(
             command,
-            "the name \"%s\" says no format: .otlp or .pb, each with .gz, .zst or "
+            "the name \"%s\" says no format: .otlp, .jsonl or .pb, each with .gz, .zst or "
             "nothing behind it",
             path);
         return false;
     }
-    if (p->format != OTP_FORMAT_OTLP && p->format != OTP_FORMAT_PPROF) {
+    if (p->format == OTP_FORMAT_OTEP239) {
         (void)otp_usage_error(command, "\"%s\": this format cannot be written yet", path);
         return false;
     }
@@ -103,6 +104,18 @@ static enum otp_status finish(struct otp_product *p, struct otp_buf *out)
                             : otp_otlp_builder_finish(p->otlp, out);
 }
 
+/* Replaces a message in out by the same as a line of JSON. */
+static enum otp_status to_json(struct otp_product *p, struct otp_buf *out)
+{
+    struct otp_buf line;
+    otp_buf_init(&line, &p->heap, OUTPUT_MAX);
+    enum otp_status status =
+        otp_json_profiles(otp_text_make((const char *)out->data, out->len), &line);
+    otp_buf_fini(out);
+    *out = line;
+    return status;
+}
+
 /* Replaces the content of out by its compressed form. */
 static enum otp_status compress(struct otp_product *p, struct otp_buf *out)
 {
@@ -158,6 +171,9 @@ int otp_product_write(struct otp_product *p, const struct otp_command *command)
     int result = OTP_EXIT_OK;
     otp_buf_init(&out, &p->heap, OUTPUT_MAX);
     enum otp_status status = finish(p, &out);
+    if (status == OTP_OK && p->format == OTP_FORMAT_JSONL) {
+        status = to_json(p, &out);
+    }
     status = status == OTP_OK ? compress(p, &out) : status;
     if (status != OTP_OK) {
         (void)fprintf(stderr, "otelprof %s: %s: %s\n", command->name, p->path,
