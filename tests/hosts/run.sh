@@ -9,6 +9,7 @@
 #   set VAR=VALUE... settings of the library             runs ARGS|...   one run for each; otherwise one without arguments
 #   sees TYPE FUNC   the profile has this function       none            no profile is expected
 #   needs PROGRAM    to be skipped without it            dirty           the profile is not looked at
+#   edges F=C,C...   the callers that F has in the CPU profile are among these
 # What a program cannot do by itself is in the more_*.sh next to this file.
 . "$(dirname "$0")/../common.sh"
 suite=hosts
@@ -54,6 +55,21 @@ proven() { # after prof: the profile shows that the library was there
         # shellcheck disable=SC2046
         has_function "$kind" "$function" $(find "$p" -type f)
     done < "$d/sees"
+    for edge in $(asks edges); do
+        # shellcheck disable=SC2046
+        judge stacks cpu $(find "$p" -type f) | awk -v callee="${edge%%=*}" -v callers=",${edge#*=}," '
+            {
+                sub(/^[0-9]+ /, "")
+                n = split($0, f, " < ")
+                for (i = 1; i < n; i++) {
+                    if (f[i] != callee) continue
+                    seen++
+                    if (index(callers, "," f[i + 1] ",") == 0) print "called by " f[i + 1] ": " $0
+                }
+            }
+            END { if (seen == 0) print "not seen with a caller" }' > "$d/edges"
+        [ ! -s "$d/edges" ] || bad "${edge%%=*}: $(head -n 1 "$d/edges" | cut -c 1-200)"
+    done
 }
 
 one_run() {
