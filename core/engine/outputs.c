@@ -376,6 +376,16 @@ static bool has_queued(void)
     return false;
 }
 
+/* The time is up: into the spool with what is left, or a word about it. */
+static void end_one(struct output *o)
+{
+    struct otp_line line = {0};
+    if (o->is_otlp && !otp_sink_otlp_rescue(&o->sink.otlp) && !o->is_failing) {
+        otp_sink_describe(&o->sink.base, &line);
+        otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+    }
+}
+
 /*
  * While the process runs nothing is waited for: the rings must be emptied in time. At its end the
  * outputs get the time in slices, so that one that hangs does not take it from the others.
@@ -394,9 +404,7 @@ uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last)
         }
     } while (is_last && now < deadline_ns && has_queued());
     for (size_t i = 0; i < output_count && is_last; i++) {
-        if (outputs[i].is_otlp) {
-            otp_sink_otlp_rescue(&outputs[i].sink.otlp);
-        }
+        end_one(&outputs[i]);
     }
     return wake;
 }

@@ -521,19 +521,24 @@ static enum otp_status otlp_put(struct otp_sink *s, const struct otp_message *m,
     return otlp_pump(s, deadline_ns, false);
 }
 
-void otp_sink_otlp_rescue(struct otp_sink_otlp *k)
+bool otp_sink_otlp_rescue(struct otp_sink_otlp *k)
 {
     if (k->has_spool && k->queue.first != NULL) {
         disconnect(k);
         shed_all(k);
         publish_counts(k);
     }
+    if (k->queue.first != NULL) {
+        static const char late[] = "not done within OTELPROF_SHUTDOWN_TIMEOUT";
+        otp_sink_otlp_fail(k, "deliver all profiles to", (struct otp_tls_fault){.text = late});
+    }
+    return k->queue.first == NULL;
 }
 
 static void otlp_close(struct otp_sink *s)
 {
     struct otp_sink_otlp *k = from(s);
-    otp_sink_otlp_rescue(k);
+    (void)otp_sink_otlp_rescue(k);
     disconnect(k);
     while (k->queue.first != NULL) {
         drop(k, otp_queue_take_first(&k->queue));

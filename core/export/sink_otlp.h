@@ -104,9 +104,10 @@ OTP_MUST_CHECK enum otp_status otp_sink_otlp_init(struct otp_sink_otlp *k,
                                                   const struct otp_sink_otlp_options *options);
 
 /*
- * At the end of the process: what is still queued goes into the spool, if there is one.
+ * At the end of the process: what is still queued goes into the spool, if there is one. False:
+ * something is left, and describe says so.
  */
-void otp_sink_otlp_rescue(struct otp_sink_otlp *k);
+bool otp_sink_otlp_rescue(struct otp_sink_otlp *k);
 
 /*
  * Takes a line that belongs into the log: a refusal, a partial success, headers that are not used.

@@ -224,6 +224,11 @@ def answer_h2(connection, number):
         connection.sendall(frame(1, 4, number, headers) + frame(0, 0, number, b"\0\0\0\0\0") +
                            frame(1, 5, number, literal(b"grpc-status", b"0")) +
                            frame(7, 0, 0, struct.pack(">II", number, 0)))
+        # With unread bytes a close would be a reset, which may overtake the answer.
+        connection.shutdown(socket.SHUT_WR)
+        connection.settimeout(5)
+        while connection.recv(4096):
+            pass
     elif what == "reset":
         connection.sendall(frame(3, 0, number, struct.pack(">I", 2)))
         return True
@@ -281,6 +286,7 @@ def main():
     os.rename(os.path.join(folder, "port.new"), os.path.join(folder, "port"))
     while True:
         connection, _ = listener.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         threading.Thread(target=serve, args=(connection, context), daemon=True).start()
 
 
