@@ -3,9 +3,9 @@
  * The live table: which addresses are sampled objects that have not been freed yet, and on which
  * account they stand. Host threads insert and remove without locks.
  *
- * The table is a few levels, each four times as large as the one before and mapped when first
- * needed. A level is an array of buckets; a bucket is one cache line of eight keys and the eight
- * values behind it. An address can only be in its own bucket of each level.
+ * The table is a few levels, each eight times as large as the one before and mapped when first
+ * needed. A level is an array of buckets; a bucket is one cache line of eight keys, and the eight
+ * values elsewhere. An address can only be in its own bucket of each level.
  *
  * I1  An address is inserted by the thread that allocated it, before the host sees it, and removed
  * by the thread that frees it, before it is given back: so nobody else can be inserting or removing

@@ -11,26 +11,45 @@
 #include "core/base/hotmem.h"
 
 #define WAYS 8U
-#define LEVELS 8U
-#define FIRST_BUCKETS 64U /* level 0; level n has 4^n times as many */
+#define LEVELS 6U
+#define FIRST_BITS 6U /* level 0 has 64 buckets */
+#define MORE_BITS 3U  /* each level 8 times as many: a look-up goes through all of them */
 #define KEY_EMPTY ((uintptr_t)0)
 #define KEY_BUSY ((uintptr_t)1)
 
-struct bucket {
-    uintptr_t keys[WAYS];
-    struct otp_live items[WAYS];
+struct keys {
+    uintptr_t of[WAYS];
 } OTP_ALIGNED(64);
 
-_Static_assert(sizeof(struct bucket) == 256, "one line of keys, three of values");
+struct items {
+    struct otp_live of[WAYS];
+} OTP_ALIGNED(64);
 
-static struct bucket *levels[LEVELS];
+_Static_assert(sizeof(struct keys) == 64 && sizeof(struct items) == 192,
+               "one line of keys, three of values");
+
+/* A level is its keys, all together since most look-ups see nothing else, then its items. */
+static struct keys *levels[LEVELS];
 static uint32_t level_count;
 
-static struct bucket *bucket_of(struct bucket *level, uint32_t idx, uintptr_t addr)
+/* The place of one address in one level. */
+struct bucket {
+    struct keys *keys;
+    struct items *items;
+};
+
+static size_t bucket_count(uint32_t idx)
+{
+    return (size_t)1 << (FIRST_BITS + MORE_BITS * idx);
+}
+
+OTP_INLINE struct bucket bucket_of(uint32_t idx, uintptr_t addr)
 {
     uint64_t h = (uint64_t)addr * 0x9e3779b97f4a7c15U;
-    uint32_t bits = 6 + 2 * idx;
-    return &level[h >> (64 - bits)];
+    size_t at = h >> (64 - (FIRST_BITS + MORE_BITS * idx));
+    struct keys *keys = levels[idx];
+    struct items *items = (struct items *)(void *)(keys + bucket_count(idx));
+    return (struct bucket){.keys = keys + at, .items = items + at};
 }
 
 /*
@@ -38,13 +57,13 @@ static struct bucket *bucket_of(struct bucket *level, uint32_t idx, uintptr_t ad
  * whose address looks like a sampled one, so the line is compared two keys at a time. A key that is
  * there was published long ago (I1), and each half of a vector load is one load of its key.
  */
-static int find_key(const struct bucket *b, uintptr_t key)
+static int find_key(const struct keys *k, uintptr_t key)
 {
 #if defined(__SSE2__) && !defined(OTP_SANITIZER)
     const __m128i wanted = _mm_set1_epi64x((long long)key);
     unsigned mask = 0;
     for (unsigned i = 0; i < WAYS; i += 2) {
-        __m128i two = _mm_load_si128((const __m128i *)(const void *)&b->keys[i]);
+        __m128i two = _mm_load_si128((const __m128i *)(const void *)&k->of[i]);
         __m128i same = _mm_cmpeq_epi32(two, wanted);
         same = _mm_and_si128(same, _mm_shuffle_epi32(same, 0xb1));
         mask |= (unsigned)_mm_movemask_pd(_mm_castsi128_pd(same)) << i;
@@ -52,7 +71,7 @@ static int find_key(const struct bucket *b, uintptr_t key)
     return mask == 0 ? -1 : __builtin_ctz(mask);
 #else
     for (unsigned i = 0; i < WAYS; i++) {
-        if (otp_load_acquire(&b->keys[i]) == key) { /* pairs: LIVE-KEY */
+        if (otp_load_acquire(&k->of[i]) == key) { /* pairs: LIVE-KEY */
             return (int)i;
         }
     }
@@ -60,14 +79,14 @@ static int find_key(const struct bucket *b, uintptr_t key)
 #endif
 }
 
-static bool put(struct bucket *b, uintptr_t addr, const struct otp_live *item)
+static bool put(struct bucket b, uintptr_t addr, const struct otp_live *item)
 {
     for (unsigned i = 0; i < WAYS; i++) {
         uintptr_t expected = KEY_EMPTY;
-        if (otp_load_relaxed(&b->keys[i]) == KEY_EMPTY &&
-            otp_cas_acq_rel(&b->keys[i], &expected, KEY_BUSY)) {
-            b->items[i] = *item;
-            otp_store_release(&b->keys[i], addr); /* pairs: LIVE-KEY */
+        if (otp_load_relaxed(&b.keys->of[i]) == KEY_EMPTY &&
+            otp_cas_acq_rel(&b.keys->of[i], &expected, KEY_BUSY)) {
+            b.items->of[i] = *item;
+            otp_store_release(&b.keys->of[i], addr); /* pairs: LIVE-KEY */
             return true;
         }
     }
@@ -80,10 +99,10 @@ static bool add_level(uint32_t count)
     if (count >= LEVELS) {
         return false;
     }
-    size_t bytes = ((size_t)FIRST_BUCKETS << (2 * count)) * sizeof(struct bucket);
+    size_t bytes = bucket_count(count) * (sizeof(struct keys) + sizeof(struct items));
     if (otp_load_acquire(&levels[count]) == NULL) {
-        struct bucket *fresh = otp_hotmem_map(bytes);
-        struct bucket *none = NULL;
+        struct keys *fresh = otp_hotmem_map(bytes);
+        struct keys *none = NULL;
         if (fresh == NULL) {
             return otp_load_acquire(&level_count) > count;
         }
@@ -108,7 +127,7 @@ bool otp_live_insert(uintptr_t addr, const struct otp_live *item)
     for (;;) {
         uint32_t count = otp_load_acquire(&level_count); /* pairs: LIVE-LEVEL */
         for (; tried < count; tried++) {
-            if (put(bucket_of(levels[tried], tried, addr), addr, item)) {
+            if (put(bucket_of(tried, addr), addr, item)) {
                 return true;
             }
         }
@@ -123,11 +142,11 @@ OTP_INLINE uintptr_t *find(uintptr_t addr, struct otp_live *out_item)
 {
     uint32_t count = otp_load_acquire(&level_count); /* pairs: LIVE-LEVEL */
     for (uint32_t n = count; n-- > 0;) {
-        struct bucket *b = bucket_of(levels[n], n, addr);
-        int i = find_key(b, addr);
+        struct bucket b = bucket_of(n, addr);
+        int i = find_key(b.keys, addr);
         if (i >= 0) {
-            *out_item = b->items[i];
-            return &b->keys[i];
+            *out_item = b.items->of[i];
+            return &b.keys->of[i];
         }
     }
     return NULL;
@@ -153,9 +172,9 @@ uint64_t otp_live_count(void)
     uint64_t sum = 0;
     uint32_t count = otp_load_acquire(&level_count); /* pairs: LIVE-LEVEL */
     for (uint32_t n = 0; n < count; n++) {
-        for (size_t b = 0; b < (size_t)FIRST_BUCKETS << (2 * n); b++) {
+        for (size_t b = 0; b < bucket_count(n); b++) {
             for (unsigned i = 0; i < WAYS; i++) {
-                sum += otp_load_relaxed(&levels[n][b].keys[i]) > KEY_BUSY;
+                sum += otp_load_relaxed(&levels[n][b].of[i]) > KEY_BUSY;
             }
         }
     }

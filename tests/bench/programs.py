@@ -11,7 +11,7 @@ from common import QUICK, WORK, alternate, clean, cost, fresh, host, median, our
 from report import row, table
 
 SCALE = quick(0.3, 1)
-RUNS = quick(2, 5)
+RUNS = quick(2, 4)
 PYTHON = """
 kept = {}
 for i in range(%d):
@@ -127,7 +127,7 @@ def server_cpu(pid):
 def redis():
     if not shutil.which("redis-server"):
         return
-    got = alternate(throughput, {"bare": {}, "ours": ours(), "ours, 1000 Hz": ours(CPU_HZ=1000)}, quick(2, 5))
+    got = alternate(throughput, {"bare": {}, "ours": ours(), "ours, 1000 Hz": ours(CPU_HZ=1000)}, quick(2, 4))
     rate = {k: median([v[0] for v in values]) for k, values in got.items()}
     best = {k: max(v[0] for v in values) for k, values in got.items()}
     cpu = {k: min(v[1] for v in values) for k, values in got.items()}
@@ -168,7 +168,7 @@ def minute(seconds, redis_settings, python_settings):
 def payload():
     if not shutil.which("redis-server"):
         return
-    seconds = quick(8, 60)
+    seconds = int(os.environ.get("PAYLOAD_SECONDS", quick(8, 60)))
     sizes = {}
     for name, more in (("both profiles", {}), ("CPU only", {"HEAP": "false"})):
         folders = fresh("payload"), fresh("payload")
