@@ -140,7 +140,7 @@ static void put_attribute(struct emitter *e, const struct otp_slice *s)
         otp_emit_close(e->out, array);
     }
     otp_emit_close(e->out, value);
-    otp_emit_number(e->out, ATTR_UNIT, values[0].unit);
+    otp_emit_number(e->out, ATTR_UNIT, otp_pprof_unit(values, s->count));
     otp_emit_close(e->out, entry);
 }
 

@@ -114,6 +114,8 @@ uint32_t otp_pprof_word(struct otp_pprof *p, enum otp_pprof_word word);
 /* The attribute (from 1) of these values, which have one key; false: no room. */
 bool otp_pprof_attribute(struct otp_pprof *p, const struct otp_pprof_value *values, uint32_t count,
                          uint32_t *out_attr);
+/* The unit of an attribute of these values: that of the first number that has one. */
+uint32_t otp_pprof_unit(const struct otp_pprof_value *values, uint32_t count);
 /* Reads all samples. */
 bool otp_pprof_read_samples(struct otp_pprof *p);
 /* Writes all of it as OTLP. */

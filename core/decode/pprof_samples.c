@@ -189,6 +189,25 @@ static void gather_labels(struct otp_pprof_value *labels, uint32_t count)
     }
 }
 
+uint32_t otp_pprof_unit(const struct otp_pprof_value *values, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (values[i].unit != 0) {
+            return values[i].unit;
+        }
+    }
+    return 0;
+}
+
+/* An attribute has one unit. */
+static void count_units(struct otp_pprof *p, const struct otp_pprof_value *values, uint32_t count)
+{
+    uint32_t unit = otp_pprof_unit(values, count);
+    for (uint32_t i = 0; i < count; i++) {
+        p->lost.label_units += values[i].kind == OTP_VALUE_INT && values[i].unit != unit;
+    }
+}
+
 #define LABELS_MAX 4096U /* of one sample */
 
 static bool take_labels(struct otp_pprof *p, const struct otp_field *at, struct otp_pprof_sample *s)
@@ -203,9 +222,9 @@ static bool take_labels(struct otp_pprof *p, const struct otp_field *at, struct 
         uint32_t attr;
         next = i + 1;
         while (next < count && labels[next].key == labels[i].key) {
-            p->lost.label_units += labels[next].unit != labels[i].unit;
             next++;
         }
+        count_units(p, &labels[i], next - i);
         if (!otp_pprof_attribute(p, &labels[i], next - i, &attr)) {
             return false;
         }

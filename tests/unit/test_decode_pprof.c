@@ -221,6 +221,7 @@ static void check_full_profile(const ENC_PB(ProfilesData) * data, const ENC_PB(P
         const ENC_PB(KeyValueAndUnit) *a =
             data->dictionary->attribute_table[s->attribute_indices[0]];
         ck_assert_str_eq(str(data, a->key_strindex), "key");
+        ck_assert_str_eq(str(data, a->unit_strindex), "kB");
         ck_assert_str_eq(a->value->array_value->values[0]->string_value, "value");
         ck_assert_int_eq(a->value->array_value->values[1]->int_value, 7);
         const ENC_PB(Stack) *stack = data->dictionary->stack_table[s->stack_index];
@@ -247,7 +248,7 @@ START_TEST(test_all_fields)
     check_full_profile(data, scope->profiles[1]);
     ck_assert_uint_eq(scope->scope->n_attributes, 2);
     ck_assert_str_eq(scope->scope->attributes[1]->value->string_value, "samples");
-    ck_assert_uint_eq(t.lost.label_units, 2);
+    ck_assert_uint_eq(t.lost.label_units, 0);
     ck_assert_uint_eq(t.lost.zero_samples, 0);
     enc_free(data);
     otp_emit_fini(&t.out);

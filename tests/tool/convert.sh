@@ -1,0 +1,157 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# convert.sh: between formats and back without loss, merges with exact totals, losses named, differences found.
+. "$(dirname "$0")/../common.sh"
+pprof=$here/pprof_text.py
+
+show() {
+    "$python" "$pprof" show "$1"
+}
+
+convert() { # OUT FILE…: into OUT, what is lost into err
+    "$tool" convert -o "$@" > out 2> err || bad "convert -o $*: exit status $?: $(cat err)"
+    equal "output of convert" "" "$(cat out)"
+}
+
+begin "pprof to OTLP to pprof is the same, for all that pprof has"
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    "$python" "$pprof" gen in.pb.gz $seed
+    show in.pb.gz > want
+    convert direct.pb in.pb.gz
+    show direct.pb > got
+    cmp -s want got || bad "seed $seed: pprof to pprof: $(diff want got | head -n 3 | cut -c 1-200)"
+    for via in a.otlp a.otlp.gz a.jsonl a.jsonl.zst; do
+        convert $via in.pb.gz
+        convert back.pb $via
+        show back.pb > got
+        cmp -s want got || bad "seed $seed: through $via: $(diff want got | head -n 3 | cut -c 1-200)"
+        cmp -s direct.pb back.pb || bad "seed $seed: through $via: not the same bytes"
+    done
+done
+end
+
+begin "what comes of pprof conforms to the format"
+for seed in 21 22 23; do
+    "$python" "$pprof" gen in.pb $seed
+    convert a.otlp in.pb
+    "$tool" check a.otlp > said || bad "seed $seed: $(cat said)"
+done
+end
+
+begin "OTLP to JSON to OTLP is the same"
+"$python" "$here/otlp_gen.py" good in.otlp stacks=40 depth=9
+convert a.otlp in.otlp
+convert a.jsonl a.otlp
+convert b.otlp a.jsonl
+cmp -s a.otlp b.otlp || bad "through JSON: not the same bytes"
+[ ! -s err ] || bad "something is lost: $(cat err)"
+for type in samples cpu alloc_space inuse_space; do
+    "$tool" top --json -t $type in.otlp > want
+    "$tool" top --json -t $type b.otlp > got
+    "$tool" top --json -t $type a.jsonl > got2
+    equal "functions of $type" "$(sed 's/"samples": [0-9]*//' want)" "$(sed 's/"samples": [0-9]*//' got)"
+    equal "functions of $type in JSON" "$(cat got)" "$(cat got2)"
+done
+end
+
+begin "what pprof cannot carry is named"
+"$python" "$here/otlp_gen.py" good in.otlp stacks=9 depth=4
+convert a.pb in.otlp
+for word in "resource attributes" "profile ids"; do
+    grep -q "not carried: .*$word" err || bad "\"$word\" is not named: $(cat err)"
+done
+grep -v "^otelprof convert: a.pb: not carried: " err && bad "other lines than losses"
+"$tool" top --json -t cpu in.otlp | grep -o '"total": [0-9]*' > want
+"$tool" top --json -t cpu a.pb | grep -o '"total": [0-9]*' > got
+equal "total" "$(cat want)" "$(cat got)"
+end
+
+begin "the original is kept on demand"
+"$python" "$pprof" gen in.pb 5
+convert a.otlp in.pb
+convert b.otlp --keep-original in.pb
+"$tool" info a.otlp | grep -q "original payload" && bad "an original without being asked for"
+"$tool" info b.otlp | grep -q "original payload pprof, $(wc -c < in.pb) bytes" || bad "no original"
+end
+
+begin "merge adds up, whichever order files come in"
+for i in 1 2 3; do
+    "$python" "$pprof" gen $i.pb 31
+done
+"$python" "$pprof" gen 3.pb 32
+convert 2.otlp 2.pb
+"$tool" merge -o m.pb 1.pb 2.otlp 3.pb 2> err || bad "merge: $(cat err)"
+"$tool" merge -o n.pb 3.pb 1.pb 2.otlp 2> err || bad "merge: $(cat err)"
+"$python" "$pprof" totals m.pb | sort > got
+"$python" "$pprof" totals n.pb | sort > got2
+{ "$python" "$pprof" totals 1.pb; "$python" "$pprof" totals 2.pb; "$python" "$pprof" totals 3.pb; } |
+    awk '{ sum[$1] += $2 } END { for (t in sum) print t, sprintf("%.0f", sum[t]) }' | sort > want
+equal "totals" "$(cat want)" "$(cat got)"
+equal "totals in another order" "$(cat want)" "$(cat got2)"
+end
+
+begin "merge keeps resources apart, unless told otherwise; of in-use types the last flush counts"
+g() {
+    "$python" "$here/otlp_gen.py" good "$@"
+}
+g a0.otlp pid=1 time=0 seed=1
+g a1.otlp pid=1 time=20 seed=2 scale=3
+g b0.otlp pid=2 time=5 seed=4
+"$tool" merge -o m.otlp a0.otlp a1.otlp b0.otlp 2> err || bad "merge: $(cat err)"
+"$tool" check m.otlp > said || bad "$(cat said)"
+equal "resources" 2 "$("$tool" info m.otlp | grep -c '^  resource')"
+"$tool" merge --squash -o s.otlp a0.otlp a1.otlp b0.otlp 2> err || bad "merge: $(cat err)"
+equal "resources when squashed" 1 "$("$tool" info s.otlp | grep -c '^  resource')"
+for type in samples cpu alloc_objects alloc_space inuse_objects inuse_space; do
+    for f in m.otlp s.otlp; do
+        "$tool" top --json -t $type a0.otlp a1.otlp b0.otlp | grep -o '"total": [0-9]*' > want
+        "$tool" top --json -t $type $f | grep -o '"total": [0-9]*' > got
+        equal "total of $type in $f" "$(cat want)" "$(cat got)"
+    done
+done
+end
+
+begin "diff finds what changed, and nothing where nothing did"
+g a0.otlp pid=1 seed=1
+"$tool" diff a0.otlp a0.otlp > out 2> err
+equal "exit status without a difference" 0 $?
+g b0.otlp pid=1 seed=1 scale=3
+"$tool" diff -t cpu --json a0.otlp b0.otlp > out 2> err
+equal "exit status with one" 1 $?
+"$python" - << 'END' || bad "the difference is not what was made: $(head -c 300 out)"
+import json, sys
+d = json.load(open("out"))
+sys.exit(not d["functions"] or d["new_total"] != 3 * d["base_total"] or
+         any(f["new_flat"] != 3 * f["base_flat"] or f["new_cum"] != 3 * f["base_cum"] for f in d["functions"]))
+END
+end
+
+begin "go tool pprof reads what is written"
+if need go; then
+    "$python" "$pprof" gen in.pb 41
+    convert a.otlp in.pb
+    convert a.pb a.otlp
+    for f in in.pb a.pb; do
+        go tool pprof -top -nodecount=1000 $f 2> err | sed '/^File/d; /^Build/d; /^Main/d' | sort > $f.top || bad "$(cat err)"
+    done
+    [ -s in.pb.top ] || bad "go tool pprof says nothing: $(cat err)"
+    equal "go tool pprof -top" "$(cat in.pb.top)" "$(cat a.pb.top)"
+fi
+end
+
+begin "wrong usage"
+for arguments in "in.pb" "-o out.txt in.pb" "-o"; do
+    # shellcheck disable=SC2086
+    "$tool" convert $arguments > out 2> err
+    equal "exit status of convert $arguments" 2 $?
+done
+"$python" "$pprof" gen in.pb 5
+"$tool" convert -o /nowhere/x.pb in.pb > out 2> err
+equal "exit status when nothing can be written" 3 $?
+one_line err "/nowhere/x.pb"
+"$tool" convert -o x.pb missing > out 2> err
+equal "exit status without input" 3 $?
+[ ! -e x.pb ] || bad "a file was written"
+end
+
+finish
