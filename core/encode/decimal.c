@@ -114,50 +114,60 @@ static size_t put_scientific(char *out, const char *digits, size_t count, int ex
     return len;
 }
 
-size_t otp_decimal(char out[OTP_DECIMAL_MAX], double v)
+/* b = b * m, for m of up to 53 bits: more than one limb holds, so in two steps. */
+static void multiply_wide(struct big *b, uint64_t m)
+{
+    struct big high = *b;
+    uint64_t carry = 0;
+    multiply(&high, (uint32_t)(m >> 27));
+    multiply(&high, UINT32_C(1) << 27);
+    multiply(b, (uint32_t)(m & ((UINT64_C(1) << 27) - 1)));
+    for (unsigned i = 0; i < LIMBS_MAX; i++) {
+        uint64_t sum =
+            carry + (i < b->count ? b->limbs[i] : 0) + (i < high.count ? high.limbs[i] : 0);
+        b->limbs[i] = (uint32_t)(sum % LIMB);
+        carry = sum / LIMB;
+    }
+    b->count = LIMBS_MAX;
+    while (b->count > 1 && b->limbs[b->count - 1] == 0) {
+        b->count--;
+    }
+}
+
+/* m * 2^e with m > 0 as decimal digits, the first 17 of them rounded. */
+static size_t put_finite(char *out, uint64_t m, int e)
 {
     char digits[LIMBS_MAX * LIMB_DIGITS + LIMB_DIGITS];
-    struct big b = {.count = 1};
+    struct big b = {.limbs = {1}, .count = 1};
+    power(&b, e < 0 ? 5 : 2, e < 0 ? -e : e);
+    multiply_wide(&b, m);
+    size_t count = digits_of(&b, digits);
+    int ten = (e < 0 ? e : 0) + (int)count - 1;
+    ten += round_off(digits, count) ? 1 : 0;
+    return put_scientific(out, digits, count < DIGITS ? count : DIGITS, ten);
+}
+
+size_t otp_decimal(char out[OTP_DECIMAL_MAX], double v)
+{
     uint64_t bits;
     size_t len = 0;
 
     memcpy(&bits, &v, sizeof(bits));
+    bool is_negative = bits >> 63 != 0;
     uint64_t m = bits & ((UINT64_C(1) << MANTISSA_BITS) - 1);
-    int exponent = (int)(bits >> MANTISSA_BITS & EXPONENT_MASK);
+    unsigned exponent = (unsigned)(bits >> MANTISSA_BITS & EXPONENT_MASK);
     if (exponent == EXPONENT_MASK) {
-        return put_word(out, m != 0 ? "NaN" : bits >> 63 != 0 ? "-Infinity" : "Infinity");
+        return put_word(out, m != 0 ? "NaN" : is_negative ? "-Infinity" : "Infinity");
     }
-    if (bits >> 63 != 0) {
+    if (is_negative) {
         out[len++] = '-';
     }
     if (exponent == 0 && m == 0) {
         out[len++] = '0';
         return len;
     }
-    m |= exponent != 0 ? UINT64_C(1) << MANTISSA_BITS : 0;
-    int e = (exponent != 0 ? exponent : 1) - BIAS;
-    b.limbs[0] = 1;
-    power(&b, e < 0 ? 5 : 2, e < 0 ? -e : e);
-    /* m in two factors' steps: it does not fit into one limb. */
-    struct big high = b;
-    multiply(&high, (uint32_t)(m >> 27));
-    multiply(&high, UINT32_C(1) << 27);
-    multiply(&b, (uint32_t)(m & ((UINT64_C(1) << 27) - 1)));
-    uint64_t carry = 0;
-    for (unsigned i = 0; i < LIMBS_MAX; i++) {
-        uint64_t sum =
-            carry + (i < b.count ? b.limbs[i] : 0) + (i < high.count ? high.limbs[i] : 0);
-        high.limbs[i] = (uint32_t)(sum % LIMB);
-        carry = sum / LIMB;
-        if (sum != 0 && i >= high.count) {
-            high.count = i + 1;
-        }
-    }
-    while (high.count > 1 && high.limbs[high.count - 1] == 0) {
-        high.count--;
-    }
-    size_t count = digits_of(&high, digits);
-    int ten = (e < 0 ? e : 0) + (int)count - 1;
-    ten += round_off(digits, count) ? 1 : 0;
-    return len + put_scientific(out + len, digits, count < DIGITS ? count : DIGITS, ten);
+    /* Without an exponent the number is subnormal: no hidden bit, the smallest exponent. */
+    bool is_normal = exponent != 0;
+    m |= is_normal ? UINT64_C(1) << MANTISSA_BITS : 0;
+    return len + put_finite(out + len, m, (is_normal ? (int)exponent : 1) - BIAS);
 }

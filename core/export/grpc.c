@@ -368,28 +368,42 @@ static int feed(struct otp_grpc *g, struct otp_conn *c)
     return 0;
 }
 
-enum otp_grpc_step otp_grpc_turn(struct otp_grpc *g, struct otp_conn *c,
-                                 struct otp_tls_fault *fault)
+/* Moves bytes in both directions; 0 or -errno. */
+static int move(struct otp_grpc *g, struct otp_conn *c)
 {
     otp_guest_use(g->heap);
     int out = drain(g, c);
     int in = feed(g, c);
     otp_guest_use(g->heap);
-    /* What came in may ask for an answer at once: settings, pings. */
-    int again = out == 0 && in == 0 ? drain(g, c) : 0;
-    int error = in != 0 ? in : out != 0 ? out : again;
-    bool wants_nothing =
-        nghttp2_session_want_read(g->session) == 0 && nghttp2_session_want_write(g->session) == 0;
+    if (out == 0 && in == 0) {
+        return drain(g, c); /* what came in may ask for an answer at once: settings, pings */
+    }
+    return in != 0 ? in : out;
+}
 
+static struct otp_tls_fault fault_of(int error)
+{
+    struct otp_tls_fault fault = {.error = error == 0 ? EPIPE : -error};
+    if (error == -EPROTO) {
+        fault.text = "it does not keep to HTTP/2";
+    } else if (error == -EMSGSIZE) {
+        fault.text = "its answer is too long";
+    }
+    return fault;
+}
+
+enum otp_grpc_step otp_grpc_turn(struct otp_grpc *g, struct otp_conn *c,
+                                 struct otp_tls_fault *fault)
+{
+    int error = move(g, c);
+    bool is_useless = error != 0 || (nghttp2_session_want_read(g->session) == 0 &&
+                                     nghttp2_session_want_write(g->session) == 0);
     if (g->call.is_over && g->call.stream != NO_STREAM) {
-        g->is_ending = g->is_ending || error != 0 || wants_nothing;
+        g->is_ending = g->is_ending || is_useless;
         return g->call.is_unseen ? OTP_GRPC_UNSEEN : OTP_GRPC_DONE;
     }
-    if (error != 0 || wants_nothing) {
-        fault->error = error == 0 ? EPIPE : -error;
-        fault->text = error == -EPROTO     ? "it does not keep to HTTP/2"
-                      : error == -EMSGSIZE ? "its answer is too long"
-                                           : NULL;
+    if (is_useless) {
+        *fault = fault_of(error);
         return OTP_GRPC_BROKEN;
     }
     return OTP_GRPC_MORE;

@@ -254,6 +254,23 @@ static void read_line(struct otp_http1_response *r)
     }
 }
 
+/* True when the line under way ends in CR, as far as is known. */
+static bool ends_in_cr(const struct otp_http1_response *r)
+{
+    return r->line_len > 0 && r->line_len <= OTP_HTTP1_LINE_MAX && r->line[r->line_len - 1] == '\r';
+}
+
+/* What is wrong with c as the next byte of a line, NULL: nothing. */
+static const char *fault_of(const struct otp_http1_response *r, char c)
+{
+    /* What does not begin as a response is known at once: it may never have an end of a line. */
+    if (r->state == OTP_HTTP1_STATUS_LINE && r->line_len < 7 && c != "HTTP/1."[r->line_len]) {
+        return "this is no HTTP/1 response";
+    }
+    bool is_control = ((unsigned char)c < ' ' && c != '\t' && c != '\r') || c == 0x7f;
+    return is_control || ends_in_cr(r) ? "control characters are in its head" : NULL;
+}
+
 /* One byte of a line; lines end in CR LF, or in LF alone. */
 static void feed_line(struct otp_http1_response *r, char c)
 {
@@ -262,22 +279,13 @@ static void feed_line(struct otp_http1_response *r, char c)
         return;
     }
     if (c == '\n') {
-        bool has_cr = r->line_len > 0 && r->line_len <= OTP_HTTP1_LINE_MAX &&
-                      r->line[r->line_len - 1] == '\r';
-        r->line_len -= has_cr;
+        r->line_len -= ends_in_cr(r);
         read_line(r);
         return;
     }
-    /* What does not begin as a response is known at once: it may never have an end of a line. */
-    if (r->state == OTP_HTTP1_STATUS_LINE && r->line_len < 7 && c != "HTTP/1."[r->line_len]) {
-        spoil(r, "this is no HTTP/1 response");
-        return;
-    }
-    bool is_control = ((unsigned char)c < ' ' && c != '\t' && c != '\r') || c == 0x7f;
-    bool is_lone_cr =
-        r->line_len > 0 && r->line_len <= OTP_HTTP1_LINE_MAX && r->line[r->line_len - 1] == '\r';
-    if (is_control || is_lone_cr) {
-        spoil(r, "control characters are in its head");
+    const char *fault = fault_of(r, c);
+    if (fault != NULL) {
+        spoil(r, fault);
         return;
     }
     if (r->line_len < OTP_HTTP1_LINE_MAX) {

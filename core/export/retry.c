@@ -71,11 +71,28 @@ struct order {
     unsigned char day, month, year, hour, minute, second;
 };
 
-static bool read_date(struct otp_text text, uint64_t now_s, uint64_t *out_s)
+static const struct order *order_of(const struct words *w)
 {
     /* "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT"; then asctime's. */
     static const struct order usual = {1, 2, 3, 4, 5, 6};
     static const struct order asctime = {2, 1, 6, 3, 4, 5};
+    if (w->count == 7) {
+        return &asctime;
+    }
+    bool is_gmt = w->count == 8 && w->items[7].len == 3 && memcmp(w->items[7].data, "GMT", 3) == 0;
+    return is_gmt ? &usual : NULL;
+}
+
+/* Two digits mean the year that is at most 50 years ahead. */
+static uint64_t whole_year(uint64_t year, uint64_t now_s)
+{
+    uint64_t this_year = 1970 + now_s / 31556952;
+    year += this_year / 100 * 100;
+    return year > this_year + 50 ? year - 100 : year;
+}
+
+static bool read_date(struct otp_text text, uint64_t now_s, uint64_t *out_s)
+{
     struct words w;
     uint64_t day;
     uint64_t year;
@@ -84,29 +101,16 @@ static bool read_date(struct otp_text text, uint64_t now_s, uint64_t *out_s)
     uint64_t second;
 
     split(text, &w);
-    bool is_asctime = w.count == 7;
-    const struct order *o = is_asctime ? &asctime : &usual;
-    if (w.count < 7 || w.count > 8 ||
-        (!is_asctime && (w.items[7].len != 3 || memcmp(w.items[7].data, "GMT", 3) != 0))) {
-        return false;
-    }
-    uint64_t month = month_of(w.items[o->month]);
+    const struct order *o = order_of(&w);
+    uint64_t month = o == NULL ? 0 : month_of(w.items[o->month]);
     if (month == 0 || !number(w.items[o->day], 31, &day) || day == 0 ||
         !number(w.items[o->year], 9999, &year) || !number(w.items[o->hour], 23, &hour) ||
         !number(w.items[o->minute], 59, &minute) || !number(w.items[o->second], 60, &second)) {
         return false;
     }
-    if (w.items[o->year].len == 2) {
-        /* Two digits mean the year that is at most 50 years ahead. */
-        uint64_t this_year = 1970 + now_s / 31556952;
-        year += this_year / 100 * 100;
-        year -= year > this_year + 50 ? 100 : 0;
-    }
-    if (year < 1970) {
-        *out_s = 0;
-        return true;
-    }
-    *out_s = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+    year = w.items[o->year].len == 2 ? whole_year(year, now_s) : year;
+    *out_s =
+        year < 1970 ? 0 : days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
     return true;
 }
 
