@@ -54,6 +54,16 @@ for type in samples cpu alloc_space inuse_space; do
 done
 end
 
+begin "the published examples of the format come back byte for byte"
+convert cpu.otlp "$top/tests/golden/cpu.otlp"
+cmp -s cpu.otlp "$top/tests/golden/cpu.otlp" || bad "the CPU profile"
+convert linked.otlp --refer "$top/tests/golden/linked.otlp"
+cmp -s linked.otlp "$top/tests/golden/linked.otlp" || bad "the one with resource attributes and a link"
+[ ! -s err ] || bad "something is lost: $(cat err)"
+convert plain.otlp "$top/tests/golden/linked.otlp"
+"$tool" info plain.otlp | grep -q 'service.name *my-service' || bad "attributes without references"
+end
+
 begin "what pprof cannot carry is named"
 "$python" "$here/otlp_gen.py" good in.otlp stacks=9 depth=4
 convert a.pb in.otlp

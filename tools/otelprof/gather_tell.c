@@ -199,8 +199,10 @@ static enum otp_status begin(struct telling *t, const struct otp_gather_part *pa
     attach_original(t, parts, count, &v);
     if (count == 1 && p->profile_id.len == sizeof(t->p->next_id)) {
         memcpy(t->p->next_id, m->bytes + p->profile_id.off, sizeof(t->p->next_id));
-    } else {
+    } else if (count > 1 || m->source != OTP_SOURCE_OTLP) {
         make_id(t, parts, count);
+    } else {
+        memset(t->p->next_id, 0, sizeof(t->p->next_id)); /* as it was: without */
     }
     enum otp_status status = t->p->visitor->begin_profile(t->p->visitor, &v);
     free(attrs.items);
@@ -226,7 +228,7 @@ static enum otp_status tell_sum(struct telling *t, const struct otp_gather_part 
     for (size_t i = 0; i < count; i++) {
         struct otp_retell *r;
         OTP_TRY(retell_of(t, parts[i].message, &r));
-        OTP_TRY(otp_retell_mappings(r, parts[i].profile));
+        OTP_TRY(otp_retell_tables(r, parts[i].profile));
         OTP_TRY(otp_retell_samples(r, parts[i].profile));
         otp_progress_show("writing", (uint64_t)(parts + i - t->g->parts), t->g->part_count);
     }

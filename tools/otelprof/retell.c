@@ -253,34 +253,58 @@ enum otp_status otp_retell_all_mappings(struct otp_retell *r)
     return OTP_OK;
 }
 
-static void mark_stack(const struct otp_retell *r, int32_t i, unsigned char *used)
+/* What a profile's samples reach, by place in the tables. */
+struct reached {
+    unsigned char *stacks;
+    unsigned char *locations;
+    unsigned char *mappings;
+};
+
+static void mark_stack(const struct otp_retell *r, int32_t i, struct reached *u)
 {
     const struct otp_slice *stack = otp_profiles_stack(r->m, i);
     const int32_t *frames = otp_profiles_frames(r->m, stack);
+    u->stacks[i] = 1;
     for (uint32_t k = 0; k < stack->count; k++) {
-        used[otp_profiles_location(r->m, frames[k])->mapping] = 1;
+        u->locations[frames[k]] = 1;
+        u->mappings[otp_profiles_location(r->m, frames[k])->mapping] = 1;
     }
 }
 
-enum otp_status otp_retell_mappings(struct otp_retell *r, uint32_t profile)
+static enum otp_status tell_reached(struct otp_retell *r, const struct reached *u)
 {
-    const struct otp_profile *p = otp_profiles_profile(r->m, profile);
-    uint32_t count = r->m->table[OTP_TABLE_MAPPING].count;
-    unsigned char *used = calloc(count, 1);
-    unsigned char *seen = calloc(r->m->table[OTP_TABLE_STACK].count, 1);
-    enum otp_status status = used == NULL || seen == NULL ? OTP_NO_MEMORY : OTP_OK;
-    for (uint32_t i = 0; i < p->samples.count && status == OTP_OK; i++) {
-        int32_t stack = otp_profiles_sample(r->m, p->samples.first + i)->stack;
-        if (!seen[stack]) {
-            seen[stack] = 1;
-            mark_stack(r, stack, used);
+    uint32_t id;
+    for (uint32_t i = 1; i < r->m->table[OTP_TABLE_MAPPING].count; i++) {
+        if (u->mappings[i]) {
+            OTP_TRY(tell_mapping(r, (int32_t)i, &id));
         }
     }
-    for (uint32_t i = 1; i < count && status == OTP_OK; i++) {
-        uint32_t id;
-        status = used[i] ? tell_mapping(r, (int32_t)i, &id) : OTP_OK;
+    for (uint32_t i = 1; i < r->m->table[OTP_TABLE_LOCATION].count; i++) {
+        if (u->locations[i]) {
+            OTP_TRY(tell_location(r, (int32_t)i, &id));
+        }
     }
-    free(used);
-    free(seen);
+    return OTP_OK;
+}
+
+enum otp_status otp_retell_tables(struct otp_retell *r, uint32_t profile)
+{
+    const struct otp_profile *p = otp_profiles_profile(r->m, profile);
+    struct reached u = {.stacks = calloc(r->m->table[OTP_TABLE_STACK].count, 1),
+                        .locations = calloc(r->m->table[OTP_TABLE_LOCATION].count, 1),
+                        .mappings = calloc(r->m->table[OTP_TABLE_MAPPING].count, 1)};
+    enum otp_status status = OTP_NO_MEMORY;
+    if (u.stacks != NULL && u.locations != NULL && u.mappings != NULL) {
+        for (uint32_t i = 0; i < p->samples.count; i++) {
+            int32_t stack = otp_profiles_sample(r->m, p->samples.first + i)->stack;
+            if (!u.stacks[stack]) {
+                mark_stack(r, stack, &u);
+            }
+        }
+        status = tell_reached(r, &u);
+    }
+    free(u.stacks);
+    free(u.locations);
+    free(u.mappings);
     return status;
 }

@@ -42,8 +42,9 @@ enum otp_status otp_retell_init(struct otp_retell *r, const struct otp_profiles 
 void otp_retell_fini(struct otp_retell *r);
 /* Tells all mappings of the message; pprof's list of them says something by itself. */
 enum otp_status otp_retell_all_mappings(struct otp_retell *r);
-/* Tells the mappings that a profile's samples are in, in the order of the table. */
-enum otp_status otp_retell_mappings(struct otp_retell *r, uint32_t profile);
+/* Tells the mappings and locations that a profile's samples are in, in the order of their tables.
+ */
+enum otp_status otp_retell_tables(struct otp_retell *r, uint32_t profile);
 /* Tells the samples of a profile; the visit is between begin_profile and end_profile. */
 enum otp_status otp_retell_samples(struct otp_retell *r, uint32_t profile);
 
