@@ -37,6 +37,27 @@ for type in samples cpu alloc_space inuse_objects inuse_space; do
 done
 end
 
+begin "nothing is in use when the last flush says nothing of it; a file read twice counts once"
+gen a0.otlp pid=1 time=0
+gen b0.otlp pid=2 time=5
+"$python" - "$here" << 'P'
+import sys
+sys.path.insert(0, sys.argv[1])
+import otlp_gen
+d = otlp_gen.good(pid=1, time=60)
+d["profiles"] = d["profiles"][:2]
+open("a1.otlp", "wb").write(otlp_gen.encode(d))
+P
+expect inuse_space b0.otlp
+mv json alone
+"$tool" top --json -t inuse_space a0.otlp a1.otlp b0.otlp > json
+same_file alone json "the list with a process that has nothing in use any more"
+"$tool" top --json -t inuse_space b0.otlp b0.otlp > json
+same_file alone json "the list of the same file twice"
+"$tool" top -t inuse_space a0.otlp a1.otlp > out || bad "exit status $?"
+grep -q 'total 0 in 0 samples' out || bad "$(head -n 1 out)"
+end
+
 begin "packed and framed files, standard input, wires of 1.8 and 1.9 give the same"
 gen a.otlp
 for wire in 1.8 1.9; do

@@ -124,122 +124,6 @@ int otp_type_not_found(const struct otp_command *command, const struct otp_type_
     return OTP_EXIT_USAGE;
 }
 
-/* What tells one process from another. */
-struct process {
-    int64_t pid;
-    struct otp_text instance;
-    struct otp_text host;
-    bool is_known;
-};
-
-static struct process process_of(const struct otp_pick *p)
-{
-    const struct otp_profiles *m = p->m;
-    const struct otp_profile *profile = otp_profiles_profile(m, p->profile);
-    const struct otp_scope *scope = otp_profiles_scope(m, profile->scope);
-    struct otp_slice attrs = otp_profiles_resource(m, scope->resource)->attrs;
-    const struct otp_value *pid = otp_profiles_find_keyvalue(m, attrs, "process.pid");
-    struct process out = {
-        .pid = pid != NULL && pid->kind == OTP_VALUE_INT ? pid->of.number : -1,
-        .instance =
-            otp_profiles_value_text(m, otp_profiles_find_keyvalue(m, attrs, "service.instance.id")),
-        .host = otp_profiles_value_text(m, otp_profiles_find_keyvalue(m, attrs, "host.name")),
-    };
-    out.is_known = out.pid >= 0 || out.instance.len > 0;
-    return out;
-}
-
-static bool same_process(const struct process *a, const struct process *b)
-{
-    return a->is_known && b->is_known && a->pid == b->pid && text_equal(a->instance, b->instance) &&
-           text_equal(a->host, b->host);
-}
-
-static uint64_t end_of(const struct otp_pick *p)
-{
-    const struct otp_profile *profile = otp_profiles_profile(p->m, p->profile);
-    return profile->time_ns + profile->duration_ns;
-}
-
-/* A pick and what decides over it. */
-struct candidate {
-    struct otp_pick pick;
-    struct process process;
-    uint64_t end_ns;
-    uint64_t last_end_ns; /* of its process */
-    size_t order;
-};
-
-static int compare_texts(struct otp_text a, struct otp_text b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    int diff = len == 0 ? 0 : memcmp(a.data, b.data, len);
-    return diff != 0 ? diff : (a.len > b.len) - (a.len < b.len);
-}
-
-/* By process, then by time; of equal times the one that was named last is the last. */
-static int compare_candidates(const void *left, const void *right)
-{
-    const struct candidate *a = left;
-    const struct candidate *b = right;
-    int diff = (a->process.pid > b->process.pid) - (a->process.pid < b->process.pid);
-
-    diff = diff != 0 ? diff : compare_texts(a->process.instance, b->process.instance);
-    diff = diff != 0 ? diff : compare_texts(a->process.host, b->process.host);
-    diff = diff != 0 ? diff : (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
-    return diff != 0 ? diff : (a->order > b->order) - (a->order < b->order);
-}
-
-static bool same_profile(const struct otp_pick *a, const struct otp_pick *b)
-{
-    struct otp_text left =
-        otp_profiles_text(a->m, otp_profiles_profile(a->m, a->profile)->profile_id);
-    struct otp_text right =
-        otp_profiles_text(b->m, otp_profiles_profile(b->m, b->profile)->profile_id);
-    return left.len > 0 && text_equal(left, right);
-}
-
-/*
- * Does nothing behind number i replace it? Profiles of one process and the same end are parts of
- * one flush, unless they are the same profile, read twice.
- */
-static bool is_of_last_flush(const struct candidate *all, size_t i, size_t count)
-{
-    if (i + 1 == count || !same_process(&all[i].process, &all[i + 1].process)) {
-        return true;
-    }
-    return all[i].last_end_ns == all[i].end_ns && !same_profile(&all[i].pick, &all[i + 1].pick);
-}
-
-static bool keep_last_of_each_process(struct otp_pick_list *l)
-{
-    struct candidate *all = calloc(l->count + 1, sizeof(*all));
-    size_t kept = 0;
-
-    if (all == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < l->count; i++) {
-        all[i] = (struct candidate){.pick = l->items[i],
-                                    .process = process_of(&l->items[i]),
-                                    .end_ns = end_of(&l->items[i]),
-                                    .order = i};
-    }
-    qsort(all, l->count, sizeof(*all), compare_candidates);
-    for (size_t i = l->count; i-- > 0;) {
-        bool has_next = i + 1 < l->count && same_process(&all[i].process, &all[i + 1].process);
-        all[i].last_end_ns = has_next ? all[i + 1].last_end_ns : all[i].end_ns;
-    }
-    for (size_t i = 0; i < l->count; i++) {
-        if (is_of_last_flush(all, i, l->count)) {
-            l->items[kept++] = all[i].pick;
-        }
-    }
-    l->count = kept;
-    free(all);
-    return true;
-}
-
 static void add_matching(struct otp_pick_list *l, const struct otp_profile_set *set, size_t message,
                          const struct otp_type *type)
 {
@@ -269,7 +153,7 @@ bool otp_pick_list_init(struct otp_pick_list *l, const struct otp_profile_set *s
     for (size_t i = 0; i < set->message_count; i++) {
         add_matching(l, set, i, type);
     }
-    if (otp_type_is_snapshot(type) && !keep_last_of_each_process(l)) {
+    if (otp_type_is_snapshot(type) && !otp_pick_list_keep_last(l, set, type)) {
         otp_pick_list_fini(l);
         return false;
     }

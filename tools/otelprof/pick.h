@@ -56,5 +56,11 @@ bool otp_type_equal(const struct otp_type *a, const struct otp_type *b);
 bool otp_pick_list_init(struct otp_pick_list *l, const struct otp_profile_set *set,
                         const struct otp_type *type);
 void otp_pick_list_fini(struct otp_pick_list *l);
+/*
+ * Replaces l, which has room for all profiles of the set, by the profiles of that type in the last
+ * flush of each process. False: no memory. For otp_pick_list_init.
+ */
+bool otp_pick_list_keep_last(struct otp_pick_list *l, const struct otp_profile_set *set,
+                             const struct otp_type *type);
 
 #endif

@@ -169,9 +169,12 @@ static void print_text(const struct tally *t, const struct otp_type *type, uint3
     otp_show_text(stdout, type->unit);
     (void)printf(", total %s in %" PRIu64 " samples", otp_show_value(a, t->total, type->unit),
                  t->samples);
-    (void)printf(", from %s", otp_show_time(a, t->from_ns));
-    (void)printf(" for %s\n",
-                 otp_show_value(a, (int64_t)(t->until_ns - t->from_ns), otp_text_of("ns")));
+    if (t->until_ns > 0) {
+        (void)printf(", from %s", otp_show_time(a, t->from_ns));
+        (void)printf(" for %s",
+                     otp_show_value(a, (int64_t)(t->until_ns - t->from_ns), otp_text_of("ns")));
+    }
+    (void)putchar('\n');
     (void)printf("%12s %8s %8s %12s %8s  %s\n", "flat", "flat%", "sum%", "cum", "cum%", "function");
     for (uint32_t i = 0; i < rows; i++) {
         const struct row *r = &t->rows[i];
