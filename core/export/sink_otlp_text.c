@@ -17,7 +17,9 @@
 static struct otp_text put(char **to, struct otp_text text)
 {
     struct otp_text copy = otp_text_make(*to, text.len);
-    memcpy(*to, text.data, text.len);
+    if (text.len > 0) {
+        memcpy(*to, text.data, text.len);
+    }
     (*to)[text.len] = '\0';
     *to += text.len + 1;
     return copy;

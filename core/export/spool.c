@@ -275,7 +275,8 @@ bool otp_spool_init(struct otp_spool *s, const struct otp_spool_options *o)
     }
     memcpy(s->folder + base, o->folder.data, o->folder.len);
     memcpy(s->extension, o->extension.data, o->extension.len);
-    uint64_t hash = otp_hash_bytes(o->identity.data, o->identity.len, 0);
+    bool has_identity = o->identity.len > 0;
+    uint64_t hash = otp_hash_bytes(has_identity ? o->identity.data : "", o->identity.len, 0);
     (void)otp_fmt_hex(s->key, hash, OTP_SPOOL_KEY_LEN);
     long made = OTP_SYS2(SYS_mkdir, s->folder, 0700);
     int folder = made == 0 || made == -EEXIST ? open_folder(s) : (int)made;
