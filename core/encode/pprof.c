@@ -31,33 +31,13 @@ static void keep_order(struct otp_pprof_frame *f, const struct otp_attr *a)
     }
 }
 
-static enum otp_status keep_keys(struct otp_dict *d, struct otp_pprof_frame *f)
-{
-    static const char *const names[OTP_PPROF_KEYS] = {
-        [OTP_PPROF_BUILD_ID_GNU] = "process.executable.build_id.gnu",
-        [OTP_PPROF_BUILD_ID_GO] = "process.executable.build_id.go",
-        [OTP_PPROF_HAS_FUNCTIONS] = "pprof.mapping.has_functions",
-        [OTP_PPROF_HAS_FILENAMES] = "pprof.mapping.has_filenames",
-        [OTP_PPROF_HAS_LINE_NUMBERS] = "pprof.mapping.has_line_numbers",
-        [OTP_PPROF_HAS_INLINE_FRAMES] = "pprof.mapping.has_inline_frames",
-        [OTP_PPROF_IS_FOLDED] = "pprof.location.is_folded",
-        [OTP_PPROF_COMMENT] = "pprof.profile.comment",
-        [OTP_PPROF_DOC_URL] = "pprof.profile.doc_url",
-        [OTP_PPROF_DROP_FRAMES] = "pprof.profile.drop_frames",
-        [OTP_PPROF_KEEP_FRAMES] = "pprof.profile.keep_frames",
-    };
-    for (size_t i = 0; i < OTP_PPROF_KEYS; i++) {
-        OTP_TRY(otp_dict_string(d, otp_text_of(names[i]), &f->key[i]));
-    }
-    OTP_TRY(otp_dict_string(d, otp_text_of("trace_id"), &f->trace_id));
-    return otp_dict_string(d, otp_text_of("span_id"), &f->span_id);
-}
-
 static enum otp_status keep_options(struct otp_pprof_builder *b, const struct otp_pprof_options *o)
 {
     struct otp_dict *d = &b->store.dict;
     struct otp_pprof_frame *f = &b->frame;
-    OTP_TRY(keep_keys(d, f));
+    OTP_TRY(otp_words_keys(d, f->key));
+    OTP_TRY(otp_dict_string(d, otp_text_of("trace_id"), &f->trace_id));
+    OTP_TRY(otp_dict_string(d, otp_text_of("span_id"), &f->span_id));
     for (size_t i = 0; i < o->scope_attr_count; i++) {
         const struct otp_attr *a = &o->scope_attrs[i];
         if (is_key(a, "pprof.scope.sample_type_order")) {

@@ -41,71 +41,28 @@ struct writer {
     const struct otp_dict *dict;
     const struct otp_pprof_frame *frame;
     struct otp_buf *out;
-    enum otp_status status;  /* of the working space; sticky */
-    struct otp_pool strings; /* tail: the text; numbers are those of the message */
-    uint32_t *known;         /* by string of the store: its number, 0: none yet */
-    unsigned char *marks;    /* by mapping: HAS_... */
-    uint32_t main;           /* mapping that comes first; 0: none */
-    bool adds_main;          /* the main program has no mapping: one that only names it is first */
+    struct otp_words words;
+    unsigned char *marks; /* by mapping: HAS_... */
+    uint32_t main;        /* mapping that comes first; 0: none */
+    bool adds_main;       /* the main program has no mapping: one that only names it is first */
     /* Working space, as large as the longest one of each. */
     PB(Line) * lines;
     PB(Line) * *line_ptrs;
-    int64_t *comments;
-    size_t comment_count;
 };
-
-static uint32_t intern(struct writer *w, struct otp_text s)
-{
-    uint32_t id = 0;
-    if (w->status == OTP_OK) {
-        w->status = otp_pool_intern(&w->strings, NULL, s.data, s.len, &id);
-    }
-    return id;
-}
-
-/* The number of a string of the store. */
-static uint32_t string(struct writer *w, uint32_t id)
-{
-    if (id != 0 && w->known[id] == 0) {
-        w->known[id] = intern(w, otp_dict_text(w->dict, id));
-    }
-    return w->known[id];
-}
 
 static uint32_t number(const struct writer *w, enum otp_plan_table table, uint32_t id)
 {
     return otp_plan_number(&w->plan->base, table, id);
 }
 
-/* The attribute of that key in a list, or NULL. */
-static const struct otp_dict_attr *find_attr(const struct writer *w, uint32_t list,
-                                             enum otp_pprof_key key, struct otp_pool_tail *out_tail)
+static uint32_t intern(struct writer *w, struct otp_text text)
 {
-    struct otp_pool_tail ids = otp_pool_tail(&w->dict->lists, list);
-    const uint32_t *id = ids.data;
-    for (size_t i = 0; i < ids.len / sizeof(id[0]); i++) {
-        const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id[i]);
-        if (head->key == w->frame->key[key]) {
-            *out_tail = otp_pool_tail(&w->dict->attrs, id[i]);
-            return head;
-        }
-    }
-    return NULL;
+    return otp_words_intern(&w->words, text);
 }
 
-/* The text of a string attribute, as a string of the store; 0: there is none. */
-static uint32_t attr_text(const struct writer *w, uint32_t list, enum otp_pprof_key key)
+static uint32_t string(struct writer *w, uint32_t id)
 {
-    struct otp_pool_tail tail;
-    const struct otp_dict_attr *a = find_attr(w, list, key, &tail);
-    return a != NULL && a->kind == OTP_ATTR_STRING ? a->text : 0;
-}
-
-static bool attr_is_true(const struct writer *w, uint32_t list, enum otp_pprof_key key)
-{
-    struct otp_pool_tail tail;
-    const struct otp_dict_attr *a = find_attr(w, list, key, &tail);
-    return a != NULL && a->kind == OTP_ATTR_BOOL && a->bits != 0;
+    return otp_words_string(&w->words, id);
 }
 
 /* ---- types ---- */
@@ -173,7 +130,7 @@ static void write_list_labels(struct writer *w, const struct otp_dict_attr *a,
 {
     struct otp_attr item;
     size_t pos = 0;
-    while (otp_value_next_item(tail.data, tail.len, &pos, &item) && w->status == OTP_OK) {
+    while (otp_value_next_item(tail.data, tail.len, &pos, &item) && w->words.status == OTP_OK) {
         if (item.kind == OTP_ATTR_STRING) {
             write_text_label(w, a->key, intern(w, item.string));
         } else if (item.kind == OTP_ATTR_INT) {
@@ -325,10 +282,10 @@ static uint32_t mapping_id(const struct writer *w, uint32_t mapping)
 static void fill_marks(const struct writer *w, uint32_t id, uint32_t list, PB(Mapping) * m)
 {
     unsigned marks = w->marks[id];
-    m->has_functions = attr_is_true(w, list, OTP_PPROF_HAS_FUNCTIONS);
-    m->has_filenames = attr_is_true(w, list, OTP_PPROF_HAS_FILENAMES);
-    m->has_line_numbers = attr_is_true(w, list, OTP_PPROF_HAS_LINE_NUMBERS);
-    m->has_inline_frames = attr_is_true(w, list, OTP_PPROF_HAS_INLINE_FRAMES);
+    m->has_functions = otp_words_is_true(&w->words, list, OTP_PPROF_HAS_FUNCTIONS);
+    m->has_filenames = otp_words_is_true(&w->words, list, OTP_PPROF_HAS_FILENAMES);
+    m->has_line_numbers = otp_words_is_true(&w->words, list, OTP_PPROF_HAS_LINE_NUMBERS);
+    m->has_inline_frames = otp_words_is_true(&w->words, list, OTP_PPROF_HAS_INLINE_FRAMES);
     bool is_said =
         m->has_functions || m->has_filenames || m->has_line_numbers || m->has_inline_frames;
     if (w->frame->mark_symbols && !is_said) {
@@ -342,7 +299,7 @@ static void fill_marks(const struct writer *w, uint32_t id, uint32_t list, PB(Ma
 static void write_mapping(struct writer *w, uint32_t id)
 {
     const struct otp_dict_mapping *head = otp_pool_head(&w->dict->mappings, id);
-    uint32_t build_id = attr_text(w, head->attrs, OTP_PPROF_BUILD_ID_GNU);
+    uint32_t build_id = otp_words_text(&w->words, head->attrs, OTP_PPROF_BUILD_ID_GNU);
     PB(Mapping) m = PB_INIT(MAPPING);
     m.id = mapping_id(w, id);
     m.memory_start = head->start;
@@ -350,7 +307,8 @@ static void write_mapping(struct writer *w, uint32_t id)
     m.file_offset = head->file_offset;
     m.filename = string(w, head->filename);
     m.build_id =
-        string(w, build_id != 0 ? build_id : attr_text(w, head->attrs, OTP_PPROF_BUILD_ID_GO));
+        string(w, build_id != 0 ? build_id
+                                : otp_words_text(&w->words, head->attrs, OTP_PPROF_BUILD_ID_GO));
     fill_marks(w, id, head->attrs, &m);
     otp_pack_message(w->out, PROFILE_MAPPING, &m.base);
 }
@@ -405,7 +363,7 @@ static void write_locations(struct writer *w)
             l.address = head->address;
             l.n_line = fill_lines(w, otp_pool_tail(locations, id));
             l.line = w->line_ptrs;
-            l.is_folded = attr_is_true(w, head->attrs, OTP_PPROF_IS_FOLDED);
+            l.is_folded = otp_words_is_true(&w->words, head->attrs, OTP_PPROF_IS_FOLDED);
             otp_pack_message(w->out, PROFILE_LOCATION, &l.base);
         }
     }
@@ -430,47 +388,10 @@ static void write_functions(struct writer *w)
 
 /* ---- the rest ---- */
 
-static void add_comment(struct writer *w, uint32_t text)
-{
-    for (size_t i = 0; i < w->comment_count; i++) {
-        if (w->comments[i] == (int64_t)text) {
-            return;
-        }
-    }
-    int64_t *to = otp_heap_realloc(w->dict->heap, w->comments,
-                                   (w->comment_count + 1) * sizeof(w->comments[0]));
-    if (to == NULL) {
-        w->status = OTP_NO_MEMORY;
-        return;
-    }
-    w->comments = to;
-    w->comments[w->comment_count++] = text;
-}
-
-/* A list of texts, or one text. */
-static void add_comments(struct writer *w, uint32_t list)
-{
-    struct otp_pool_tail tail;
-    struct otp_attr item;
-    size_t pos = 0;
-    const struct otp_dict_attr *a = find_attr(w, list, OTP_PPROF_COMMENT, &tail);
-    if (a == NULL) {
-        return;
-    }
-    if (a->kind == OTP_ATTR_STRING) {
-        add_comment(w, string(w, a->text));
-    }
-    while (otp_value_next_item(tail.data, tail.len, &pos, &item) && w->status == OTP_OK) {
-        if (item.kind == OTP_ATTR_STRING) {
-            add_comment(w, intern(w, item.string));
-        }
-    }
-}
-
 static void set_once(struct writer *w, int64_t *to, uint32_t list, enum otp_pprof_key key)
 {
     if (*to == 0) {
-        *to = string(w, attr_text(w, list, key));
+        *to = string(w, otp_words_text(&w->words, list, key));
     }
 }
 
@@ -513,13 +434,13 @@ static void fill_rest(struct writer *w, PB(Profile) * p, PB(ValueType) * period_
         set_once(w, &p->keep_frames, g->attrs, OTP_PPROF_KEEP_FRAMES);
         set_once(w, &p->doc_url, g->attrs, OTP_PPROF_DOC_URL);
         fill_period(w, g, p, period_type);
-        add_comments(w, g->attrs);
+        otp_words_add_comments(&w->words, g->attrs);
     }
     struct otp_plan_range range = otp_plan_range_of_all(base->store);
     p->time_nanos = (int64_t)range.time_ns;
     p->duration_nanos = (int64_t)range.duration_ns;
-    p->n_comment = w->comment_count;
-    p->comment = w->comments;
+    p->n_comment = w->words.comment_count;
+    p->comment = w->words.comments;
     fill_default_type(w, p);
 }
 
@@ -537,8 +458,8 @@ static void write_all(struct writer *w)
     write_locations(w);
     write_functions(w);
     fill_rest(w, &rest, &period_type);
-    for (uint32_t i = 0; i < w->strings.count; i++) {
-        struct otp_pool_tail t = otp_pool_tail(&w->strings, i);
+    for (uint32_t i = 0; i < w->words.strings.count; i++) {
+        struct otp_pool_tail t = otp_pool_tail(&w->words.strings, i);
         otp_pack_bytes(w->out, PROFILE_STRING_TABLE, t.data, t.len);
     }
     otp_pack_fields(w->out, &rest.base);
@@ -546,48 +467,37 @@ static void write_all(struct writer *w)
 
 /* ---- working space ---- */
 
-static bool make_space(struct writer *w, struct otp_arena *arena)
+static bool make_space(struct writer *w)
 {
     const struct otp_dict *d = w->dict;
     size_t lines = d->locations.longest_tail / sizeof(struct otp_dict_line);
-    w->known = otp_heap_calloc(d->heap, d->strings.count, sizeof(w->known[0]));
     w->marks = otp_heap_calloc(d->heap, d->mappings.count, sizeof(w->marks[0]));
     w->lines = otp_heap_calloc(d->heap, lines, sizeof(w->lines[0]));
     w->line_ptrs = otp_heap_calloc(d->heap, lines, sizeof(w->line_ptrs[0]));
-    if (w->known == NULL || w->marks == NULL || w->lines == NULL || w->line_ptrs == NULL) {
+    if (w->marks == NULL || w->lines == NULL || w->line_ptrs == NULL) {
         return false;
     }
     for (size_t i = 0; i < lines; i++) {
         w->line_ptrs[i] = &w->lines[i];
     }
-    return otp_pool_init(&w->strings, d->heap, arena, 0) == OTP_OK;
-}
-
-static void free_space(struct writer *w)
-{
-    struct otp_heap *heap = w->dict->heap;
-    otp_pool_fini(&w->strings);
-    otp_heap_free(heap, w->known);
-    otp_heap_free(heap, w->marks);
-    otp_heap_free(heap, w->lines);
-    otp_heap_free(heap, w->line_ptrs);
-    otp_heap_free(heap, w->comments);
+    return true;
 }
 
 enum otp_status otp_pprof_write(const struct otp_pprof_plan *plan,
                                 const struct otp_pprof_frame *frame, struct otp_buf *out)
 {
     struct writer w = {.plan = plan, .dict = &plan->base.store->dict, .frame = frame, .out = out};
-    struct otp_arena arena;
-    otp_arena_init(&arena, w.dict->heap);
-    w.strings.heap = w.dict->heap;
-    otp_map_init(&w.strings.map, w.dict->heap);
-    if (make_space(&w, &arena)) {
-        write_all(&w);
-    } else {
-        w.status = OTP_NO_MEMORY;
+    enum otp_status status = otp_words_init(&w.words, w.dict, frame->key);
+    if (status == OTP_OK && !make_space(&w)) {
+        status = OTP_NO_MEMORY;
     }
-    free_space(&w);
-    otp_arena_fini(&arena);
-    return w.status;
+    if (status == OTP_OK) {
+        write_all(&w);
+        status = w.words.status;
+    }
+    otp_words_fini(&w.words);
+    otp_heap_free(w.dict->heap, w.marks);
+    otp_heap_free(w.dict->heap, w.lines);
+    otp_heap_free(w.dict->heap, w.line_ptrs);
+    return status;
 }

@@ -10,28 +10,13 @@
 #include "core/base/buf.h"
 #include "core/base/status.h"
 #include "core/encode/pprof_plan.h"
-
-/* Keys of attributes that pprof has fields for. */
-enum otp_pprof_key {
-    OTP_PPROF_BUILD_ID_GNU,
-    OTP_PPROF_BUILD_ID_GO,
-    OTP_PPROF_HAS_FUNCTIONS,
-    OTP_PPROF_HAS_FILENAMES,
-    OTP_PPROF_HAS_LINE_NUMBERS,
-    OTP_PPROF_HAS_INLINE_FRAMES,
-    OTP_PPROF_IS_FOLDED,
-    OTP_PPROF_COMMENT,
-    OTP_PPROF_DOC_URL,
-    OTP_PPROF_DROP_FRAMES,
-    OTP_PPROF_KEEP_FRAMES,
-    OTP_PPROF_KEYS
-};
+#include "core/encode/words.h"
 
 /* What is said beside the profiles. Numbers are strings of the store. */
 struct otp_pprof_frame {
-    uint32_t key[OTP_PPROF_KEYS];
-    uint32_t default_type; /* of the scope; 0: not said */
-    uint32_t usual_type;   /* the default where the scope does not say it */
+    uint32_t key[OTP_PPROF_KEYS]; /* from otp_words_keys() */
+    uint32_t default_type;        /* of the scope; 0: not said */
+    uint32_t usual_type;          /* the default where the scope does not say it */
     uint32_t main_file;
     uint32_t timestamp_label;
     uint32_t trace_id; /* keys of the labels for a link */
