@@ -42,7 +42,8 @@ struct otp_thread {
     int32_t timer_id;
     uint64_t
         due_first_ns; /* reading of the thread's CPU clock when its first period ends; 0: not set */
-    uint64_t due_told;   /* ends of periods that samples stand for; atomic */
+    uint64_t due_told; /* ends of periods that samples stand for; atomic */
+    uint32_t credit;   /* periods that ticks of its perf event stand for and that are not due yet */
     uintptr_t last_leaf; /* function that the thread has returned from when it ends; 0: none */
     uint64_t random;     /* state of the generator */
     uint32_t random_gap; /* 1: the first gap of the thread was drawn */
@@ -54,10 +55,10 @@ struct otp_thread {
     void *start_arg;
     size_t start_stack_bytes;
     char start_name[OTP_THREAD_NAME_MAX];
-    uint64_t fork_mask; /* signals blocked before fork */
+    uint64_t fork_mask;  /* signals blocked before fork */
     bool is_fork_masked; /* and the tick's is blocked since, too */
-    int perf_fd;        /* of the worker, plus 1; 0: none. The worker's field */
-    int perf_signo;     /* that it sends */
+    int perf_fd;         /* of the worker, plus 1; 0: none. The worker's field */
+    int perf_signo;      /* that it sends */
 };
 
 /* Thread-local part, small and in initial-exec TLS, so that reading it is one instruction. */

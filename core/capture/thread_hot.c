@@ -100,6 +100,7 @@ struct otp_thread *otp_thread_claim(void)
             t->due_first_ns = 0;
             t->due_told = 0;
             t->last_leaf = 0;
+            t->credit = 0;
             t->start = NULL;
             t->start_c11 = NULL;
             t->context = 0;

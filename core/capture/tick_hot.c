@@ -21,6 +21,10 @@
 #include "core/capture/timer.h"
 #include "core/capture/unwind.h"
 
+/* Periods; with one of 1 ms, what the kernel's own ticks leave out is a tenth of that on average.
+ */
+#define CREDIT_MAX 40U
+
 /* What the part on the scratch stack needs. */
 struct tick {
     struct otp_thread *thread;
@@ -28,6 +32,9 @@ struct tick {
     const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
     uint64_t cpu_now_ns; /* of the thread */
+    uint64_t most;       /* periods to take, */
+    uint64_t taken;      /* and taken */
+    bool is_event;       /* a perf event's tick, not a timer's */
     uintptr_t leaf;      /* function to put below the stack; 0: none */
 };
 
@@ -46,10 +53,11 @@ static void sample(void *arg)
         otp_capture_note_sample();
         return;
     }
-    uint64_t count = otp_timer_take(t, k->cpu_now_ns);
+    uint64_t count = otp_timer_take(t, k->cpu_now_ns, k->most);
     if (count == 0) {
         return; /* the worker was faster */
     }
+    k->taken = count;
     rec->type = OTP_RECORD_CPU;
     rec->context = otp_load_relaxed(&t->context);
     rec->count = (uint32_t)count;
@@ -74,8 +82,7 @@ static void take(struct tick *k, uintptr_t sp)
     if (!otp_thread_enter(t, sp)) {
         return;
     }
-    k->cpu_now_ns = otp_sys_thread_cpu_ns();
-    bool is_due = otp_timer_due(t, k->cpu_now_ns) != 0;
+    bool is_due = k->most != 0 && otp_timer_due(t, k->cpu_now_ns) != 0;
     t->scratch = is_due ? otp_scratch_claim() : 0;
     if (OTP_LIKELY(t->scratch != 0)) {
         void *base = otp_scratch_base(t->scratch);
@@ -94,26 +101,71 @@ static void take(struct tick *k, uintptr_t sp)
     otp_thread_leave(t);
 }
 
+/* Whether the thread comes back from a system call, or begins an interrupted one again. */
+static bool is_at_syscall(const ucontext_t *uc)
+{
+    static const unsigned char instruction[2] = {0x0f, 0x05};
+    uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+    uintptr_t in_page = pc & 4095; /* the page that runs can be read; those around it perhaps not */
+    return (in_page >= 2 && memcmp((const void *)(pc - 2), instruction, 2) == 0) ||
+           (in_page <= 4094 && memcmp((const void *)pc, instruction, 2) == 0);
+}
+
+/*
+ * How much of what is due a tick stands for, in a thread with a perf event. The event ticks while
+ * the thread runs code of its own, and each of its ticks stands for one period; one that comes
+ * before its period is due has it credited, for the next. What is left over was used inside the
+ * kernel, where only the timer ticks, which shows when the thread comes back; anywhere else the
+ * timer has nothing to say. So much that chance does not explain it (page faults, a machine that
+ * stood still) is taken at once.
+ */
+static uint64_t most_of(const struct tick *k, const ucontext_t *uc)
+{
+    const struct otp_thread *t = k->thread;
+    if (otp_load_relaxed(&t->perf_fd) == 0) {
+        return UINT64_MAX;
+    }
+    uint64_t due = otp_timer_due(t, k->cpu_now_ns);
+    if (due > t->credit + CREDIT_MAX) {
+        return UINT64_MAX;
+    }
+    if (k->is_event) {
+        return 1 + (uint64_t)t->credit;
+    }
+    return is_at_syscall(uc) && due > t->credit ? due - t->credit : 0;
+}
+
 void otp_tick(int signo, siginfo_t *info, void *context)
 {
     (void)signo;
     if (!otp_capture_is_on()) {
         return;
     }
-    struct otp_thread *t = info->si_code == SI_TIMER
+    bool is_timer = info->si_code == SI_TIMER;
+    struct otp_thread *t = is_timer
                                ? otp_timer_thread((uint64_t)(uintptr_t)info->si_value.sival_ptr)
                                : otp_perf_thread(info);
     if (t == NULL) {
         return;
     }
-    struct tick k = {.thread = t, .signal = context};
+    struct tick k = {.thread = t, .signal = context, .is_event = !is_timer};
+    k.cpu_now_ns = otp_sys_thread_cpu_ns();
+    k.most = most_of(&k, context);
     take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
+    if (k.is_event && k.most != UINT64_MAX) {
+        uint64_t left = k.most - k.taken;
+        t->credit = (uint32_t)(left < CREDIT_MAX ? left : CREDIT_MAX);
+    }
 }
 
 void otp_sampled_last_tick(const struct otp_regs *regs)
 {
     struct otp_thread *t = otp_tls.thread;
-    struct tick k = {.thread = t, .call = regs, .leaf = t->last_leaf};
+    struct tick k = {.thread = t,
+                     .call = regs,
+                     .leaf = t->last_leaf,
+                     .most = UINT64_MAX,
+                     .cpu_now_ns = otp_sys_thread_cpu_ns()};
     uint64_t mask = otp_scratch_block();
     take(&k, otp_regs_sp(regs));
     otp_scratch_unblock(mask);

@@ -25,10 +25,10 @@ bool otp_timer_start_from_birth(struct otp_thread *t);
  */
 uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns);
 /*
- * Takes what is due by now: how much, 0 when nothing is or another thread has just taken it. The
- * thread itself and the worker may both come for it. Context: hot.
+ * Takes what is due by now, but not more than most: how much, 0 when nothing is or another thread
+ * has just taken it. The thread itself and the worker may both come for it. Context: hot.
  */
-uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns);
+uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t most);
 /* Reads the CPU clock of any thread of the process; false when it is gone. Context: any. */
 bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns);
 /* Deletes the timer, if any. Context: hot. */

@@ -62,10 +62,11 @@ uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns)
     return ends > told ? ends - told : 0;
 }
 
-uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns)
+uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t most)
 {
     uint64_t told = otp_load_relaxed(&t->due_told);
     uint64_t due = otp_timer_due(t, now_ns);
+    due = due < most ? due : most;
     return due != 0 && otp_cas_acq_rel(&t->due_told, &told, told + due) ? due : 0;
 }
 
