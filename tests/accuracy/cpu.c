@@ -5,6 +5,7 @@
  * argument says what to do.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
@@ -303,6 +304,46 @@ static void do_clone(long count, long ms)
     printf("raw_work %lu\n", sum);
 }
 
+/* Time that the kernel uses on behalf of this function, nearly all of it. */
+NOINLINE void burn_kernel(int fd)
+{
+    static char room[1 << 20];
+    if (read(fd, room, sizeof(room)) < 0) {
+        exit(1);
+    }
+    __asm__ volatile("");
+}
+
+static void *burn_both(void *arg)
+{
+    struct job *j = arg;
+    prctl(PR_SET_NAME, j->name);
+    int fd = open("/dev/zero", O_RDONLY);
+    uint64_t began = thread_cpu();
+    uint64_t now = began;
+    while (now - began < j->cpu_ns) {
+        burn_kernel(fd);
+        uint64_t middle = thread_cpu();
+        burn_a(CHUNK + (long)(next_random(&j->seed) % CHUNK));
+        j->used[1] += middle - now;
+        now = thread_cpu();
+        j->used[0] += now - middle;
+    }
+    j->total_ns = now - began;
+    close(fd);
+    return NULL;
+}
+
+/* kernel MS: a thread that is in system calls for a good part of its time. */
+static void do_kernel(long ms, long unused)
+{
+    (void)unused;
+    struct job j = {.name = "both", .cpu_ns = (uint64_t)ms * MS};
+    pthread_create(&j.thread, NULL, burn_both, &j);
+    pthread_join(j.thread, NULL);
+    printf("both %lu\nburn_a %lu\nburn_kernel %lu\n", j.total_ns, j.used[0], j.used[1]);
+}
+
 static int idle_pipe[2];
 
 static void *sleep_in_poll(void *arg)
@@ -385,8 +426,9 @@ struct mode {
 int main(int argc, char **argv)
 {
     static const struct mode modes[] = {
-        {"shares", do_shares},   {"split", do_split}, {"burst", do_burst}, {"short", do_short},
-        {"blocked", do_blocked}, {"clone", do_clone}, {"idle", do_idle},   {"names", do_names},
+        {"shares", do_shares}, {"split", do_split},     {"burst", do_burst},
+        {"short", do_short},   {"blocked", do_blocked}, {"clone", do_clone},
+        {"idle", do_idle},     {"names", do_names},     {"kernel", do_kernel},
     };
     for (size_t i = 0; argc > 2 && i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (strcmp(argv[1], modes[i].name) == 0) {
