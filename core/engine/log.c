@@ -37,8 +37,9 @@ static int copy_stderr(void)
 }
 
 /*
- * The worker's descriptor table is its own. A copy of the host's stderr shares the host's place in a
- * file, so that neither overwrites the other; older kernels give none, there it is opened by name.
+ * The worker's descriptor table is its own. A copy of the host's stderr shares the host's place in
+ * a file, so that neither overwrites the other; older kernels give none, there it is opened by
+ * name.
  */
 static int open_host_stderr(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program whose library is exchanged on disk while it is loaded: swap LIBRARY [REPLACEMENT|-]. The
- * library's function is called, then its file is replaced (-: removed), then all ends, so that names are
- * looked up in whatever is there now.
+ * A program whose library is exchanged on disk while it is loaded: swap LIBRARY [REPLACEMENT|-].
+ * The library's function is called, then its file is replaced (-: removed), then all ends, so that
+ * names are looked up in whatever is there now.
  */
 #include <dlfcn.h>
 #include <stdio.h>
