@@ -102,6 +102,54 @@ static enum otp_status add_observations(struct otp_pprof_plan *p,
     return OTP_OK;
 }
 
+static bool any_value(const int64_t *values, size_t count)
+{
+    int64_t any = 0;
+    for (size_t i = 0; i < count; i++) {
+        any |= values[i];
+    }
+    return any != 0;
+}
+
+static enum otp_status order_slot(struct otp_pprof_plan *p, const struct otp_group *g,
+                                  uint32_t slot, uint32_t *const orders[2], bool with_times)
+{
+    struct otp_pprof_row row = row_of(g, slot);
+    const int64_t *values = otp_group_seen_values(g);
+    uint32_t id;
+    bool is_sum = false;
+    for (size_t t = 0; t < g->type_count; t++) {
+        is_sum = is_sum || otp_group_sum(g, slot, t) != 0;
+    }
+    if (is_sum) {
+        OTP_TRY(otp_pool_intern(&p->rows, &row, NULL, 0, &id));
+    }
+    for (size_t i = orders[0] == NULL ? 0 : orders[1][slot];
+         orders[0] != NULL && i < orders[1][slot + 1]; i++) {
+        size_t seen = orders[0][i];
+        if (any_value(values + seen * g->type_count, g->type_count)) {
+            row.time_ns = with_times ? otp_group_seen_times(g)[seen] : 0;
+            OTP_TRY(otp_pool_intern(&p->rows, &row, NULL, 0, &id));
+        }
+    }
+    return OTP_OK;
+}
+
+/* Rows are numbered as their samples were told, whichever type has a value in them first. */
+static enum otp_status order_rows(struct otp_pprof_plan *p, bool with_times)
+{
+    const struct otp_plan_options *o = &p->base.options;
+    const struct otp_group *g = o->first != NULL ? o->first : p->base.store->groups;
+    for (size_t i = 0; g != o->end; g = g->next, i++) {
+        for (uint32_t slot = 1; slot < g->slots.count; slot++) {
+            OTP_TRY(order_slot(p, g, slot, &p->base.orders[2 * i], with_times));
+        }
+        OTP_TRY(g->slots.count > 0 ? order_slot(p, g, 0, &p->base.orders[2 * i], with_times)
+                                   : OTP_OK);
+    }
+    return OTP_OK;
+}
+
 static enum otp_status plan_rows(struct otp_pprof_plan *p, bool with_times)
 {
     for (size_t i = 0; i < p->base.profile_count; i++) {
@@ -126,6 +174,7 @@ enum otp_status otp_pprof_plan_init(struct otp_pprof_plan *p, const struct otp_s
     OTP_TRY(otp_plan_init(&p->base, store, &options->base));
     OTP_TRY(otp_pool_init(&p->rows, heap, NULL, sizeof(struct otp_pprof_row)));
     OTP_TRY(plan_columns(p));
+    OTP_TRY(order_rows(p, options->with_times));
     return plan_rows(p, options->with_times);
 }
 

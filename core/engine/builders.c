@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "core/base/version.h"
+#include "core/encode/otep239.h"
 #include "core/encode/otlp.h"
 #include "core/encode/pprof.h"
 #include "core/encode/tee.h"
 
 static struct otp_otlp_builder *otlp;
 static struct otp_pprof_builder *pprof;
+static struct otp_otep239_builder *otep239;
 static struct otp_tee *tee;
 static struct otp_visitor *visitor; /* NULL: not open */
 
@@ -49,6 +51,17 @@ static bool open_pprof(struct otp_heap *heap, const struct otp_builders_options 
     return otp_pprof_builder_create(heap, &o, &pprof) == OTP_OK;
 }
 
+static bool open_otep239(struct otp_heap *heap, const struct otp_builders_options *options)
+{
+    const struct otp_otep239_options o = {
+        .envelope = {.resource_attrs = options->resource_attrs,
+                     .resource_attr_count = options->resource_attr_count,
+                     .scope_name = otp_text_of("libotelprof"),
+                     .scope_version = otp_text_of(OTP_VERSION)},
+    };
+    return otp_otep239_builder_create(heap, &o, &otep239) == OTP_OK;
+}
+
 static bool join(struct otp_heap *heap, struct otp_visitor *const *visitors, size_t count)
 {
     if (count == 1) {
@@ -76,6 +89,10 @@ bool otp_builders_open(struct otp_heap *heap, const struct otp_builders_options 
         ok = open_pprof(heap, options);
         visitors[count++] = ok ? otp_pprof_builder_visitor(pprof) : NULL;
     }
+    if (ok && (options->formats & 1U << OTP_FORMAT_OTEP239) != 0) {
+        ok = open_otep239(heap, options);
+        visitors[count++] = ok ? otp_otep239_builder_visitor(otep239) : NULL;
+    }
     if (!ok || !join(heap, visitors, count)) {
         otp_builders_close();
         return false;
@@ -88,6 +105,7 @@ void otp_builders_close(void)
     otp_tee_destroy(tee);
     otp_otlp_builder_destroy(otlp);
     otp_pprof_builder_destroy(pprof);
+    otp_otep239_builder_destroy(otep239);
     otp_builders_forget();
 }
 
@@ -96,6 +114,7 @@ void otp_builders_forget(void)
     tee = NULL;
     otlp = NULL;
     pprof = NULL;
+    otep239 = NULL;
     visitor = NULL;
 }
 
@@ -116,8 +135,9 @@ enum otp_status otp_builders_finish(enum otp_format format, struct otp_buf *out)
         return otlp == NULL ? OTP_NOT_FOUND : otp_otlp_builder_finish(otlp, out);
     case OTP_FORMAT_PPROF:
         return pprof == NULL ? OTP_NOT_FOUND : otp_pprof_builder_finish(pprof, out);
-    case OTP_FORMAT_JSONL:
     case OTP_FORMAT_OTEP239:
+        return otep239 == NULL ? OTP_NOT_FOUND : otp_otep239_builder_finish(otep239, out);
+    case OTP_FORMAT_JSONL:
     default:
         return OTP_NOT_FOUND;
     }
@@ -130,5 +150,8 @@ void otp_builders_clear(void)
     }
     if (pprof != NULL) {
         otp_pprof_builder_clear(pprof);
+    }
+    if (otep239 != NULL) {
+        otp_otep239_builder_clear(otep239);
     }
 }

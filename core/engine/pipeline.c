@@ -228,7 +228,8 @@ static enum otp_status flush_format(enum otp_format format, bool *has_written)
 /* True when a message was written. A format that failed does not keep the others from theirs. */
 static bool flush_all(struct otp_tell *tell)
 {
-    static const enum otp_format formats[] = {OTP_FORMAT_OTLP, OTP_FORMAT_PPROF};
+    static const enum otp_format formats[] = {OTP_FORMAT_OTLP, OTP_FORMAT_PPROF,
+                                              OTP_FORMAT_OTEP239};
     bool has_written = false;
     enum otp_status failure = flush_visit(tell);
     bool is_lost = failure != OTP_OK;

@@ -230,7 +230,7 @@ START_TEST(test_times)
         enc_end(r.v);
         rig_finish(&r);
         ck_assert_uint_eq(r.p->n_sample, with ? 4 : 1);
-        ck_assert_int_eq(r.p->sample[0]->value[0], with ? 7 : 37);
+        ck_assert_int_eq(r.p->sample[with ? 3 : 0]->value[0], with ? 7 : 37);
         rig_fini(&r);
     }
 }

@@ -21,15 +21,11 @@ bool otp_product_init(struct otp_product *p, const struct otp_command *command, 
     p->path = path;
     otp_heap_init(&p->heap, SIZE_MAX / 2);
     if (!otp_format_of_name(otp_text_of(path), &p->format, &p->compression)) {
-        (void)otp_usage_error(
-            command,
-            "the name \"%s\" says no format: .otlp, .jsonl or .pb, each with .gz, .zst or "
-            "nothing behind it",
-            path);
-        return false;
-    }
-    if (p->format == OTP_FORMAT_OTEP239) {
-        (void)otp_usage_error(command, "\"%s\": this format cannot be written yet", path);
+        (void)otp_usage_error(command,
+                              "the name \"%s\" says no format: .otlp, .jsonl, .pb or .otep239, "
+                              "each with .gz, .zst or "
+                              "nothing behind it",
+                              path);
         return false;
     }
     return true;
@@ -83,9 +79,26 @@ static enum otp_status open_pprof(struct otp_product *p, const struct otp_produc
     return OTP_OK;
 }
 
+static enum otp_status open_otep239(struct otp_product *p, const struct otp_product_options *o)
+{
+    const struct otp_otep239_options options = {
+        .envelope = o->envelope,
+        .keep_empty = true,
+        .keep_mappings = true,
+        .max_string_bytes = TEXT_MAX,
+        .make_id = give_id,
+        .make_id_arg = p,
+    };
+    OTP_TRY(otp_otep239_builder_create(&p->heap, &options, &p->otep239));
+    p->visitor = otp_otep239_builder_visitor(p->otep239);
+    return OTP_OK;
+}
+
 enum otp_status otp_product_open(struct otp_product *p, const struct otp_product_options *o)
 {
-    return p->format == OTP_FORMAT_PPROF ? open_pprof(p, o) : open_otlp(p, o);
+    return p->format == OTP_FORMAT_PPROF     ? open_pprof(p, o)
+           : p->format == OTP_FORMAT_OTEP239 ? open_otep239(p, o)
+                                             : open_otlp(p, o);
 }
 
 bool otp_product_has_envelopes(const struct otp_product *p)
@@ -95,13 +108,16 @@ bool otp_product_has_envelopes(const struct otp_product *p)
 
 enum otp_status otp_product_envelope(struct otp_product *p, const struct otp_envelope_options *o)
 {
-    return p->otlp != NULL ? otp_otlp_builder_envelope(p->otlp, o) : OTP_INVALID;
+    return p->otlp != NULL      ? otp_otlp_builder_envelope(p->otlp, o)
+           : p->otep239 != NULL ? otp_otep239_builder_envelope(p->otep239, o)
+                                : OTP_INVALID;
 }
 
 static enum otp_status finish(struct otp_product *p, struct otp_buf *out)
 {
-    return p->pprof != NULL ? otp_pprof_builder_finish(p->pprof, out)
-                            : otp_otlp_builder_finish(p->otlp, out);
+    return p->pprof != NULL     ? otp_pprof_builder_finish(p->pprof, out)
+           : p->otep239 != NULL ? otp_otep239_builder_finish(p->otep239, out)
+                                : otp_otlp_builder_finish(p->otlp, out);
 }
 
 /* Replaces a message in out by the same as a line of JSON. */
@@ -191,5 +207,6 @@ void otp_product_fini(struct otp_product *p)
 {
     otp_otlp_builder_destroy(p->otlp);
     otp_pprof_builder_destroy(p->pprof);
+    otp_otep239_builder_destroy(p->otep239);
     otp_heap_reset(&p->heap);
 }

@@ -9,6 +9,7 @@
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/encode/envelope.h"
+#include "core/encode/otep239.h"
 #include "core/encode/otlp.h"
 #include "core/encode/pprof.h"
 #include "core/encode/visitor.h"
@@ -22,6 +23,7 @@ struct otp_product {
     struct otp_heap heap;
     struct otp_otlp_builder *otlp;
     struct otp_pprof_builder *pprof;
+    struct otp_otep239_builder *otep239;
     struct otp_visitor *visitor;
     uint8_t next_id[16]; /* of the profile that is told next; all zero: none */
 };
