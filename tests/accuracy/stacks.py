@@ -124,9 +124,12 @@ def special():
           all("sort_caller" in f[1:] for f, _ in inner))
     for mode in ("handler", "altstack"):
         rows, _ = samples(mode, 400, False)
-        inner = [f for f, _ in rows if "handler_work" in f]
-        holds(mode + ": the handler is below the code that it interrupted", inner and
-              all("raiser" in f[f.index("on_signal"):] for f in inner))
+        inner = [f for f, n in rows for _ in range(n) if "handler_work" in f]
+        lost = [f for f in inner if "on_signal" not in f or "raiser" not in f[f.index("on_signal"):]]
+        at_least(mode + ": the handler is below the code that it interrupted", 0.99,
+                 1 - len(lost) / max(1, len(inner)))
+        if lost:
+            tell("not so: " + " < ".join(lost[0])[:130])
     rows, _ = samples("noreturn", 400, False)
     holds("a call that does not return: not taken for the function behind it",
           not any("behind_calls_never" in f for f, _ in rows))
