@@ -155,6 +155,10 @@ $(GEN)/proto/%.pb-c.c $(GEN)/proto/%.pb-c.h: proto/%.proto $(PROTO_SRC)
 	@mkdir -p $(GEN)/proto
 	$(Q)protoc-c -Iproto --c_out=$(GEN)/proto $<
 
+# The functions on memory must not become calls of themselves.
+$(O)/preload/memory_hot.o: private OTP_FLAGS += -ffreestanding -fno-builtin \
+    $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
+
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(TOOL_OBJ) $(HELP_OBJ) $(UNIT_OBJ))
 
 # ---- the libraries inside the library ------------------------------------------------------------

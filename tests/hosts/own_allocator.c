@@ -95,6 +95,31 @@ TRAP(int, fork_like, void)
 TRAP(int, rename, const char *from, const char *to)
 TRAP(int, socket, int a, int b, int c)
 
+/* The functions on memory that every compiler and library takes for granted. */
+#define TRAP_MEMORY(type, name, body, ...)                                                         \
+    __attribute__((optimize("no-tree-loop-distribute-patterns"))) type name(__VA_ARGS__)           \
+    {                                                                                              \
+        called += is_main_there;                                                                   \
+        body                                                                                       \
+    }
+
+TRAP_MEMORY(
+    void *, memcpy, char *d = to; const char *s = from; while (n-- > 0) { *d++ = *s++; } return to;
+    , void *to, const void *from, size_t n)
+TRAP_MEMORY(
+    void *, memset, char *d = to; while (n-- > 0) { *d++ = (char)byte; } return to;
+    , void *to, int byte, size_t n)
+TRAP_MEMORY(
+    int, strcmp,
+    while (*a == *b && *a != 0) {
+        a++;
+        b++;
+    } return (unsigned char)*a -
+        (unsigned char)*b;
+    , const char *a, const char *b)
+TRAP_MEMORY(
+    size_t, strlen, size_t n = 0; while (s[n] != 0) { n++; } return n;, const char *s)
+
 HOST_NOINLINE static void works_alone(void)
 {
     host_burn(100);
