@@ -8,7 +8,7 @@ import subprocess
 import time
 
 from common import QUICK, WORK, alternate, clean, cost, fresh, host, median, ours, output, peers, quick, spread, wait_for
-from report import row, table
+from report import UNCLEAR, row, table
 
 SCALE = quick(0.3, 1)
 RUNS = quick(2, 4)
@@ -60,18 +60,19 @@ def loads():
 
 
 def cpu_ratios():
-    lines, worst = [], {"100 Hz": [], "1000 Hz": []}
+    lines, worst, noise = [], {"100 Hz": [], "1000 Hz": []}, []
     have = {k: v for k, v in peers().items() if k in ("gperftools 100 Hz", "jemalloc", "jemalloc, prof 512 KiB")}
     for name, command in loads().items():
         variants = {"bare": {}, "100 Hz": ours(), "1000 Hz": ours(CPU_HZ=1000)}
         if name in ("sqlite3", "python3", "C++ server"):
             variants.update(have)
         got = {k: [c[0] for c in v] for k, v in alternate(lambda s, c=command: cost(c, s), variants, RUNS).items()}
+        noise.append(spread(got["bare"]))
         line = [name, "%.3f" % median(got["bare"]), "±%.1f %%" % spread(got["bare"])]
         for k in ("100 Hz", "1000 Hz"):
             ratio, of_least = median(got[k]) / median(got["bare"]), min(got[k]) / min(got["bare"])
             line.append("%.4f (%.4f)" % (ratio, of_least))
-            worst[k].append(min(ratio, of_least))
+            worst[k].append(ratio)
         line.append("%.4f" % (median(got["gperftools 100 Hz"]) / median(got["bare"])) if "gperftools 100 Hz" in got else "")
         line.append("%.4f" % (median(got["jemalloc, prof 512 KiB"]) / median(got["jemalloc"])) if "jemalloc" in got else "")
         lines.append(line)
@@ -83,7 +84,8 @@ def cpu_ratios():
         values = worst[hz]
         row(key, "whole programs, CPU %s and heap 512 KiB" % hz, "≤ %.1f %% CPU" % ((limit - 1) * 100),
             "%+.2f to %+.2f %%, in the middle %+.2f %%" % tuple(100 * (v - 1) for v in (min(values), max(values), median(values))),
-            "", max(values) <= limit, "least disturbed runs")
+            "", max(values) <= limit if median(noise) < 100 * (limit - 1) else UNCLEAR,
+            "ratios of medians; the bare program alone varies by ±%.1f %%" % median(noise))
 
 
 def start_redis(settings, port):
@@ -135,9 +137,10 @@ def redis():
           "server and client share the processors.", ["", "requests/s", "spread", "ratio", "ratio of the best runs", "server CPU µs a request, least"],
           [[k, "%.0f" % rate[k], "±%.1f %%" % spread([v[0] for v in got[k]]), "%.3f" % (rate[k] / rate["bare"]),
             "%.3f" % (best[k] / best["bare"]), "%.3f" % cpu[k]] for k in got])
-    ratio = max(rate["ours"] / rate["bare"], best["ours"] / best["bare"])
+    ratio, noise = rate["ours"] / rate["bare"], spread([v[0] for v in got["bare"]])
     row("redis", "redis, throughput at 100 Hz and 512 KiB", "≥ 0.99", "%.3f (server CPU a request %+.1f %%)" % (
-        ratio, 100 * (cpu["ours"] / cpu["bare"] - 1)), "", ratio >= 0.99)
+        ratio, 100 * (cpu["ours"] / cpu["bare"] - 1)), "",
+        ratio >= 0.99 if noise < 1 else UNCLEAR, "the bare server alone varies by ±%.1f %%" % noise)
 
 
 def zipped(folder):

@@ -17,6 +17,7 @@ BEGIN, END = "<!-- made by `make bench`: begin -->", "<!-- made by `make bench`:
 ORDER = ["pair", "pair4096", "threads2", "live", "cross", "sampled", "free", "every", "tick", "programs100", "redis",
          "programs1000", "memory", "soak", "start", "flush", "symbols", "payload-redis", "payload-python", "tool-top", "tool-check",
          "tool-convert", "tool-info", "objects"]
+UNCLEAR = "not to be told: noise"
 COLOURS = ["#777777", "#c8860d", "#1f6fb2", "#b23a48"]
 
 results = {"rows": {}, "tables": {}, "curves": {}, "notes": {}}
@@ -34,8 +35,9 @@ def save():
 
 
 def row(key, name, target, value, peer, met, note=""):
-    """One line of the main table; met: True, False, or None when there was nothing to compare with."""
-    state = {True: "met", False: "**missed**", None: "no other here"}[met]
+    """One line of the main table; met: True, False, None when there was nothing to compare with, or
+    UNCLEAR when the machine was too restless for the target."""
+    state = {True: "met", False: "**missed**", None: "no other here"}.get(met, met)
     results["rows"][key] = [name, target, value + ("; " + note if note else ""), peer, state]
     print("%-50s %-36s %s [%s] %s" % (name, value, peer, target, state), flush=True)
     save()

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Allocates under many different stacks: stacks COUNT ALLOCATIONS ROUNDS PAUSE_MS [flush]. A stack
+ * Allocates under many different stacks: stacks COUNT ALLOCATIONS ROUNDS PAUSE_MS. A stack
  * is the digits of its number, four to the power of the depth: as many different call paths as
  * wanted from eight call sites. A round allocates ALLOCATIONS blocks, spread over COUNT stacks, and
- * frees them. Prints the resident KiB after the first round, then after the last.
+ * frees them. Prints the resident KiB after half of the rounds, then after the last.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -68,14 +68,15 @@ int main(int argc, char **argv)
     long rounds = strtol(argv[3], NULL, 10);
     long pause_ms = strtol(argv[4], NULL, 10);
     struct timespec pause = {.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000};
+    (void)resident_kib(); /* reading it touches pages as well */
+    setvbuf(stdout, NULL, _IONBF, 0);
     for (long r = 0; r < rounds; r++) {
         for (long i = 0; i < allocations; i++) {
             descend((unsigned)i % count, DEPTH);
         }
         nanosleep(&pause, NULL);
-        if (r == (rounds < 10 ? 0 : rounds / 10) || r == rounds - 1) {
+        if (r == rounds / 2 || r == rounds - 1) {
             printf("%ld\n", resident_kib());
-            fflush(stdout);
         }
     }
     return 0;
