@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sites API SIZE:COUNT[:KEPT]…: allocations of known sizes and numbers. site_0, site_1, … allocate
- * COUNT blocks of SIZE bytes each by API and keep KEPT of them; the sites take turns. Prints what
- * each did: "NAME objects space live_objects live_space". API realloc grows a block of half the
- * size to SIZE and shrinks it to a quarter, three allocations in all. API trim shrinks what has
- * more to spare than the allocator gives; none has.
+ * sites API SIZE:COUNT[:KEPT] [SIZE:COUNT[:KEPT] ...]: allocations of known sizes and numbers.
+ * site_0, site_1 and so on allocate COUNT blocks of SIZE bytes each by API and keep KEPT of them;
+ * the sites take turns. Prints what each did: "NAME objects space live_objects live_space".
+ * API realloc grows a block of half the size to SIZE and shrinks it to a quarter, three allocations
+ * in all. API trim shrinks what has more to spare than the allocator gives; none has.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
