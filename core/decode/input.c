@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/decode/profiles.h"
+#include "core/decode/otep239.h"
 #include "core/decode/otlp.h"
 #include "core/decode/json.h"
 #include "core/decode/pprof.h"
@@ -27,6 +28,7 @@ enum format {
     FORMAT_OTLP,
     FORMAT_FRAMES,
     FORMAT_PPROF,
+    FORMAT_OTEP239,
     FORMAT_JSON,
     FORMAT_GPERFTOOLS,
     FORMAT_NONE
@@ -252,7 +254,9 @@ static enum format format_of(const uint8_t *p, size_t len)
     /* All fields of the outermost message, in all versions and in pprof, begin with one of these
      * tags. */
     if ((p[0] & 7U) == OTP_WIRE_LEN && p[0] >> 3 <= 8) {
-        return is_pprof(p, len) ? FORMAT_PPROF : FORMAT_OTLP;
+        return is_pprof(p, len)         ? FORMAT_PPROF
+               : otp_otep239_is(p, len) ? FORMAT_OTEP239
+                                        : FORMAT_OTLP;
     }
     return is_pprof(p, len) ? FORMAT_PPROF : FORMAT_NONE;
 }
@@ -339,6 +343,9 @@ static enum otp_status decode_content(struct adding *a, const struct content *c)
     case FORMAT_PPROF:
         a->file->format = "pprof";
         return translate_all(a, c, OTP_SOURCE_PPROF, otp_pprof_decode);
+    case FORMAT_OTEP239:
+        a->file->format = "OTEP-0239";
+        return translate_all(a, c, OTP_SOURCE_OTEP239, otp_otep239_decode);
     case FORMAT_JSON:
         a->file->format = "OTLP/JSON";
         return translate_all(a, c, OTP_SOURCE_JSON, otp_json_decode);

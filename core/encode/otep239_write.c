@@ -42,6 +42,8 @@ enum {
     KEY_VALUE_VALUE = 2
 };
 
+#define SEVERAL_UNITS UINT32_MAX
+
 struct writer {
     const struct otp_pprof_plan *plan;
     const struct otp_dict *dict;
@@ -56,6 +58,7 @@ struct writer {
     PB(Line) * lines;
     PB(Line) * *line_ptrs;
     uint64_t *numbers;
+    uint32_t *units;  /* by key: unit + 1 of all attributes of it; SEVERAL_UNITS */
     uint32_t *places; /* by attribute: its place in the table, from 1; 0: not in it */
 };
 
@@ -362,23 +365,37 @@ static void write_attribute(struct writer *w, uint32_t id)
     otp_envelope_write_attrs(&w->attrs, PROFILE_ATTRIBUTE_TABLE, &id, 1);
 }
 
-static void write_unit(struct writer *w, uint32_t id)
+/* A key has one unit here: where its attributes differ it has none. */
+static void note_unit(struct writer *w, uint32_t id)
 {
     const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
-    PB(AttributeUnit) u = PB_INIT(ATTRIBUTE_UNIT);
-    if (head->unit != 0) {
-        u.attribute_key = string(w, head->key);
-        u.unit = string(w, head->unit);
-        otp_pack_message(w->out, PROFILE_ATTRIBUTE_UNITS, &u.base);
-    }
+    uint32_t *unit = &w->units[head->key];
+    *unit = *unit == 0 || *unit == head->unit + 1 ? head->unit + 1 : SEVERAL_UNITS;
+}
+
+static bool has_unit(const struct writer *w, const struct otp_dict_attr *head)
+{
+    return head->unit != 0 && w->units[head->key] == head->unit + 1;
 }
 
 static void name_unit(struct writer *w, uint32_t id)
 {
     const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
-    if (head->unit != 0) {
+    if (has_unit(w, head)) {
         (void)string(w, head->key);
         (void)string(w, head->unit);
+    }
+}
+
+static void write_unit(struct writer *w, uint32_t id)
+{
+    const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
+    PB(AttributeUnit) u = PB_INIT(ATTRIBUTE_UNIT);
+    if (has_unit(w, head)) {
+        u.attribute_key = string(w, head->key);
+        u.unit = string(w, head->unit);
+        otp_pack_message(w->out, PROFILE_ATTRIBUTE_UNITS, &u.base);
+        w->units[head->key] = SEVERAL_UNITS; /* said */
     }
 }
 
@@ -443,6 +460,7 @@ static void write_profile(struct writer *w)
     write_table(w, OTP_PLAN_LOCATIONS, w->dict->locations.count, write_location);
     write_table(w, OTP_PLAN_FUNCTIONS, w->dict->functions.count, write_function);
     fill_rest(w, &rest, &period_type);
+    for_each_attr(w, note_unit);
     for_each_attr(w, name_unit);
     for (uint32_t i = 0; i < w->words.strings.count; i++) {
         struct otp_pool_tail t = otp_pool_tail(&w->words.strings, i);
@@ -521,7 +539,9 @@ static bool make_space(struct writer *w)
     w->line_ptrs = otp_heap_calloc(d->heap, lines, sizeof(w->line_ptrs[0]));
     w->numbers = otp_heap_calloc(d->heap, list, sizeof(w->numbers[0]));
     w->places = otp_heap_calloc(d->heap, d->attrs.count, sizeof(w->places[0]));
-    if (w->lines == NULL || w->line_ptrs == NULL || w->numbers == NULL || w->places == NULL) {
+    w->units = otp_heap_calloc(d->heap, d->strings.count, sizeof(w->units[0]));
+    if (w->lines == NULL || w->line_ptrs == NULL || w->numbers == NULL || w->places == NULL ||
+        w->units == NULL) {
         return false;
     }
     for (size_t i = 0; i < lines; i++) {
@@ -556,5 +576,6 @@ enum otp_status otp_otep239_write(const struct otp_pprof_plan *plan,
     otp_heap_free(w.dict->heap, w.line_ptrs);
     otp_heap_free(w.dict->heap, w.numbers);
     otp_heap_free(w.dict->heap, w.places);
+    otp_heap_free(w.dict->heap, w.units);
     return status;
 }

@@ -48,6 +48,18 @@ static void settle(struct enc_view *v)
     v->count = kept;
 }
 
+void enc_view_forget(struct enc_view *v, const char *text)
+{
+    size_t len = strlen(text);
+    for (size_t i = 0; i < v->count; i++) {
+        char *at = v->items[i].who;
+        while ((at = strstr(at, text)) != NULL) {
+            memmove(at, at + len, strlen(at + len) + 1);
+        }
+    }
+    settle(v);
+}
+
 void enc_view_fini(struct enc_view *v)
 {
     for (size_t i = 0; i < v->count; i++) {

@@ -32,6 +32,8 @@ struct enc_view {
 void enc_view_otlp(struct enc_view *v, const ENC_PB(ProfilesData) * data, bool with_times);
 /* time_label: key of the label with the time, NULL: there is none. */
 void enc_view_pprof(struct enc_view *v, const PPROF_PB(Profile) * p, const char *time_label);
+/* Takes a text out of all descriptions; samples that are then equal are added up. */
+void enc_view_forget(struct enc_view *v, const char *text);
 void enc_view_fini(struct enc_view *v);
 /* Fails the test when the two differ. */
 void enc_view_compare(const struct enc_view *a, const struct enc_view *b);

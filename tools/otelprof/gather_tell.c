@@ -199,7 +199,7 @@ static enum otp_status begin(struct telling *t, const struct otp_gather_part *pa
     attach_original(t, parts, count, &v);
     if (count == 1 && p->profile_id.len == sizeof(t->p->next_id)) {
         memcpy(t->p->next_id, m->bytes + p->profile_id.off, sizeof(t->p->next_id));
-    } else if (count > 1 || m->source != OTP_SOURCE_OTLP) {
+    } else if (count > 1 || m->source == OTP_SOURCE_PPROF) {
         make_id(t, parts, count);
     } else {
         memset(t->p->next_id, 0, sizeof(t->p->next_id)); /* as it was: without */
