@@ -82,17 +82,30 @@ enum otp_status otp_otlp_builder_envelope(struct otp_otlp_builder *b,
     return otp_store_envelope(&b->store, options);
 }
 
-enum otp_status otp_otlp_builder_finish(struct otp_otlp_builder *b, struct otp_buf *out)
+static enum otp_status finish(struct otp_otlp_builder *b, size_t only, struct otp_buf *out)
 {
-    struct otp_finish finish;
+    struct otp_finish end;
     struct otp_plan plan;
-    OTP_TRY(otp_store_begin_finish(&b->store, out, &finish));
-    enum otp_status status = otp_plan_init(&plan, &b->store, &b->plan);
+    struct otp_plan_options options = b->plan;
+    options.only = only;
+    OTP_TRY(otp_store_begin_finish(&b->store, out, &end));
+    enum otp_status status = otp_plan_init(&plan, &b->store, &options);
     if (status == OTP_OK) {
         status = otp_otlp_write(&plan, &b->frame, out);
     }
     otp_plan_fini(&plan);
-    return otp_store_end_finish(&finish, out, status);
+    return otp_store_end_finish(&end, out, status);
+}
+
+enum otp_status otp_otlp_builder_finish(struct otp_otlp_builder *b, struct otp_buf *out)
+{
+    return finish(b, 0, out);
+}
+
+enum otp_status otp_otlp_builder_finish_part(struct otp_otlp_builder *b, size_t number,
+                                             struct otp_buf *out)
+{
+    return number == 0 ? OTP_INVALID : finish(b, number, out);
 }
 
 void otp_otlp_builder_clear(struct otp_otlp_builder *b)

@@ -87,6 +87,13 @@ otp_otlp_builder_envelope(struct otp_otlp_builder *b,
 enum otp_status otp_otlp_builder_finish(struct otp_otlp_builder *b,
                                         struct otp_buf *out) OTP_MUST_CHECK;
 /*
+ * As otp_otlp_builder_finish, but with one profile alone, the number-th (from 1) of the whole
+ * message, and only the dictionary that it needs: for receivers with a limit. OTP_NOT_FOUND: there
+ * are fewer.
+ */
+enum otp_status otp_otlp_builder_finish_part(struct otp_otlp_builder *b, size_t number,
+                                             struct otp_buf *out) OTP_MUST_CHECK;
+/*
  * Forgets all profiles and samples and keeps what was named: ids handed out stay valid, so that one
  * builder can serve every flush of a process. A failed builder stays failed.
  */

@@ -110,6 +110,20 @@ static const struct otp_group *first_of(const struct otp_plan *p)
     return p->options.first != NULL ? p->options.first : p->store->groups;
 }
 
+/* Leaves one profile when only one is wanted. */
+static enum otp_status choose(struct otp_plan *p)
+{
+    size_t only = p->options.only;
+    if (only > p->profile_count) {
+        return OTP_NOT_FOUND;
+    }
+    if (only > 0) {
+        p->profiles[0] = p->profiles[only - 1];
+        p->profile_count = 1;
+    }
+    return OTP_OK;
+}
+
 static enum otp_status plan_profiles(struct otp_plan *p)
 {
     for (const struct otp_group *g = first_of(p); g != p->options.end; g = g->next) {
@@ -127,7 +141,7 @@ static enum otp_status plan_profiles(struct otp_plan *p)
         OTP_TRY(order_group(p, g, &p->orders[2 * i]));
         plan_group(p, g, &p->orders[2 * i]);
     }
-    return p->profile_count == 0 ? OTP_NOT_FOUND : OTP_OK;
+    return p->profile_count == 0 ? OTP_NOT_FOUND : choose(p);
 }
 
 struct range {

@@ -143,6 +143,11 @@ enum otp_status otp_builders_finish(enum otp_format format, struct otp_buf *out)
     }
 }
 
+enum otp_status otp_builders_finish_part(size_t number, struct otp_buf *out)
+{
+    return otlp == NULL ? OTP_NOT_FOUND : otp_otlp_builder_finish_part(otlp, number, out);
+}
+
 void otp_builders_clear(void)
 {
     if (otlp != NULL) {

@@ -34,6 +34,8 @@ bool otp_builders_are_open(void);
 struct otp_visitor *otp_builders_visitor(void);
 /* Appends the message of one format to out, if that is built; as the builders' own finish. */
 enum otp_status otp_builders_finish(enum otp_format format, struct otp_buf *out) OTP_MUST_CHECK;
+/* The same of one OTLP profile alone, see otp_otlp_builder_finish_part. */
+enum otp_status otp_builders_finish_part(size_t number, struct otp_buf *out) OTP_MUST_CHECK;
 /* Forgets samples, keeps names. */
 void otp_builders_clear(void);
 

@@ -18,6 +18,10 @@
 #define MESSAGE_MAX ((size_t)64 << 20)
 #define KEPT_MAX_BYTES ((size_t)8 << 20)
 #define SOCKET_QUEUE_BYTES ((size_t)8 << 20)
+/* What a Collector takes as it comes, with some room for the frame around it. */
+#define HTTP_REQUEST_MAX (((size_t)20 << 20) - 65536)
+#define GRPC_REQUEST_MAX (((size_t)4 << 20) - 65536)
+#define JSON_GROWTH 4U              /* a message is longer as text, at most so many times */
 #define SLICE_NS UINT64_C(20000000) /* of one output, at the end of the process */
 #define RETRY_NS UINT64_C(1000000000)
 #define NEVER UINT64_MAX
@@ -38,7 +42,8 @@ struct output {
         struct otp_sink_socket socket;
         struct otp_sink_otlp otlp;
     } sink;
-    bool is_otlp; /* which member of the union */
+    bool is_otlp;       /* which member of the union */
+    size_t request_max; /* bytes before compression; a larger message goes out in parts */
     struct kept *oldest;
     struct kept *newest;
     size_t kept_bytes;
@@ -168,6 +173,9 @@ static bool open_otlp(struct output *o, const struct otp_output *c)
             otp_text_of(options.is_grpc ? "http://localhost:4317" : "http://localhost:4318");
     }
     o->is_otlp = true;
+    o->request_max = options.is_grpc   ? GRPC_REQUEST_MAX
+                     : options.is_json ? HTTP_REQUEST_MAX / JSON_GROWTH
+                                       : HTTP_REQUEST_MAX;
     bool is_open = otp_sink_otlp_init(&o->sink.otlp, &options) == OTP_OK;
     log_note(o);
     return is_open || log_unusable(o);
@@ -175,6 +183,7 @@ static bool open_otlp(struct output *o, const struct otp_output *c)
 
 static bool open_one(struct output *o, const struct otp_output *c)
 {
+    o->request_max = SIZE_MAX;
     switch (c->kind) {
     case OTP_OUTPUT_FILE:
         return open_file(o, c);
@@ -338,8 +347,27 @@ static void put(struct output *o, const struct otp_message *message, uint64_t de
 void otp_outputs_put(enum otp_format format, const struct otp_message *message)
 {
     for (size_t i = 0; i < output_count; i++) {
-        if (source_of(&outputs[i]) == format) {
+        if (source_of(&outputs[i]) == format && message->len <= outputs[i].request_max) {
             put(&outputs[i], message, 0);
+        }
+    }
+}
+
+bool otp_outputs_want_parts(enum otp_format format, size_t len)
+{
+    for (size_t i = 0; i < output_count; i++) {
+        if (source_of(&outputs[i]) == format && len > outputs[i].request_max) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void otp_outputs_put_part(const struct otp_message *part, size_t whole_len)
+{
+    for (size_t i = 0; i < output_count; i++) {
+        if (whole_len > outputs[i].request_max) {
+            put(&outputs[i], part, 0);
         }
     }
 }

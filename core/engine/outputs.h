@@ -18,8 +18,16 @@
 void otp_outputs_open(struct otp_heap *heap);
 /* The formats that the outputs take, as 1U << enum otp_format. JSON is made of OTLP. */
 unsigned otp_outputs_formats(void);
-/* Offers one message (uncompressed) to every output of its format, without waiting for a peer. */
+/* Offers one message (uncompressed) to every output of its format, without waiting for a peer. One
+ * that is too large for an output is left out there: see otp_outputs_want_parts. */
 void otp_outputs_put(enum otp_format format, const struct otp_message *message);
+/*
+ * True when an output of that format has left a message of len bytes out because its receivers take
+ * no request of such a size: then it gets the parts.
+ */
+bool otp_outputs_want_parts(enum otp_format format, size_t len);
+/* Offers a part of the message of whole_len bytes to the outputs that want it in parts. */
+void otp_outputs_put_part(const struct otp_message *part, size_t whole_len);
 /*
  * Goes on with what waits: without waiting for it, or, when is_last says that the process ends,
  * until deadline_ns (monotonic). Returns when to come again (monotonic ns).

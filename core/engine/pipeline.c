@@ -210,6 +210,24 @@ static enum otp_status flush_visit(struct otp_tell *tell)
     return otp_tell_heap(tell, &allocs);
 }
 
+/* For receivers with a limit: each profile as a message of its own. */
+static enum otp_status flush_parts(size_t whole_len)
+{
+    enum otp_status status = OTP_OK;
+    for (size_t number = 1; status == OTP_OK; number++) {
+        struct otp_buf part;
+        otp_buf_init(&part, &heap, MESSAGE_MAX);
+        status = otp_builders_finish_part(number, &part);
+        if (status == OTP_OK) {
+            const struct otp_message m = {
+                .data = part.data, .len = part.len, .flush = flush_number};
+            otp_outputs_put_part(&m, whole_len);
+        }
+        otp_buf_fini(&part);
+    }
+    return status == OTP_NOT_FOUND ? OTP_OK : status;
+}
+
 /* Gives one format's message to its outputs; *has_written: there was one. */
 static enum otp_status flush_format(enum otp_format format, bool *has_written)
 {
@@ -220,6 +238,9 @@ static enum otp_status flush_format(enum otp_format format, bool *has_written)
         const struct otp_message m = {.data = out.data, .len = out.len, .flush = flush_number};
         otp_outputs_put(format, &m);
         *has_written = true;
+        if (otp_outputs_want_parts(format, out.len)) {
+            status = flush_parts(out.len);
+        }
     }
     otp_buf_fini(&out);
     return status == OTP_NOT_FOUND ? OTP_OK : status;

@@ -9,6 +9,7 @@ by its id, and compared whole. Prints "N profiles, M samples" or what differs; e
 """
 import glob
 import gzip
+import hashlib
 import os
 import struct
 import sys
@@ -17,16 +18,27 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from judge import fields, numbers, one, signed  # noqa: E402
 
 
+def digest(value):
+    """Short, and the same for equal values: tables may be large."""
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:32]
+
+
+def profile_ids(top):
+    for raw in top[1]:
+        for scope in fields(raw)[2]:
+            for p in fields(scope)[2]:
+                yield one(fields(p), 7, b"")
+
+
 class Message:
-    def __init__(self, data):
-        top = fields(data)
+    def __init__(self, top):
         d = fields(one(top, 2, b""))
         self.strings = [s.decode() for s in d[5]]
         self.attributes = [self.attribute(raw) for raw in d[6]]
         self.mappings = [self.mapping(raw) for raw in d[1]]
         self.functions = [self.function(raw) for raw in d[3]]
-        self.locations = [self.location(raw) for raw in d[2]]
-        self.stacks = [tuple(self.locations[i] for i in numbers(fields(raw)[1])) for raw in d[7]]
+        self.locations = [digest(self.location(raw)) for raw in d[2]]
+        self.stacks = [digest([self.locations[i] for i in numbers(fields(raw)[1])]) for raw in d[7]]
         self.links = [self.link(raw) for raw in d[4]]
         self.profiles = {}
         for raw in top[1]:
@@ -97,7 +109,7 @@ class Message:
         head = (self.kind(one(p, 1, b"")), one(p, 3, bytes(8)), one(p, 4), self.kind(one(p, 5, b"")),
                 one(p, 6), one(p, 8), one(p, 9, b""), one(p, 10, b""), self.listed(p[11]))
         profile_id = one(p, 7, b"")
-        self.profiles.setdefault(profile_id, []).append((around, head, sorted(samples, key=repr)))
+        self.profiles.setdefault(profile_id, []).append((around, head, sorted(samples)))
 
 
 def sent_messages(folder):
@@ -118,17 +130,21 @@ def arrived_messages(paths):
             at += 4 + size
 
 
-def collect(messages):
+def collect(messages, wanted=None):
+    """Profile id -> profiles; of messages without a wanted one nothing."""
     out = {}
     for data in messages:
-        for profile_id, profiles in Message(data).profiles.items():
+        top = fields(data)
+        if wanted is not None and wanted.isdisjoint(profile_ids(top)):
+            continue
+        for profile_id, profiles in Message(top).profiles.items():
             out.setdefault(profile_id, []).extend(profiles)
     return out
 
 
 def main():
     sent = collect(sent_messages(sys.argv[1]))
-    arrived = collect(arrived_messages(sys.argv[2:]))
+    arrived = collect(arrived_messages(sys.argv[2:]), set(sent))
     problems = []
     samples = 0
     for profile_id, profiles in sent.items():

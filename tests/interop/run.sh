@@ -62,7 +62,7 @@ receivers:
   otlp:
     protocols:
       http: {endpoint: 127.0.0.1:$http}
-      grpc: {endpoint: 127.0.0.1:$grpc, max_recv_msg_size_mib: 32}
+      grpc: {endpoint: 127.0.0.1:$grpc}
   otlp/tls:
     protocols:
       http: {endpoint: 127.0.0.1:$https, tls: {cert_file: $work/server.pem, key_file: $work/server.key}}
@@ -145,6 +145,13 @@ send grpc_mtls otlp ${e}_ENDPOINT="localhost:$grpcs" ${e}_PROTOCOL=grpc ${e}_CER
     ${e}_CLIENT_KEY="$work/client.key" ${e}_CLIENT_CERTIFICATE="$work/client.pem" ${e}_COMPRESSION=zstd
 send hops_http "http://127.0.0.1:$hop_http" ${e}_COMPRESSION=zstd
 send hops_grpc "grpc://127.0.0.1:$hop_grpc" ${e}_COMPRESSION=gzip
+# More than a gRPC receiver takes at once (4 MiB), but less in each profile alone.
+host wide
+mkdir -p sent-wide
+names="$names wide"
+env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$work/sent-wide/%e-%p-%n.otlp,grpc://127.0.0.1:$grpc" \
+    OTELPROF_MEMORY_LIMIT=512m OTELPROF_HEAP_INTERVAL=1 OTELPROF_SHUTDOWN_TIMEOUT=20s "$host" 39000 > wide.out 2>&1 &
+pid_wide=$!
 if command -v redis-server > /dev/null && command -v redis-benchmark > /dev/null; then
     mkdir -p sent-redis
     names="$names redis"
@@ -176,6 +183,10 @@ for n in $names; do
     case $n in hops_*) stream=last ;; *) stream=direct ;; esac
     "$python" "$here/compare.py" "$work/sent-$n" "$work/$stream.bin" > out 2>&1 || bad "$(head -n 5 out)"
     echo "      $n: $(tail -n 1 out)"
+    if [ "$n" = wide ]; then
+        size=$(cat "$work/sent-wide"/*.otlp | wc -c)
+        between "bytes in one message" 4194304 8000000 "$size"
+    fi
     end
     begin "$n: the Collector's decoder reads the files"
     "$collector" decode "$work/sent-$n"/*.otlp > out 2>&1 || bad "$(head -n 3 out)"
