@@ -129,6 +129,16 @@ static bool read_escape(struct otp_json *j)
     return true;
 }
 
+/* Takes over what stands for itself. */
+static void pass_plain(struct otp_json *j)
+{
+    const uint8_t *from = j->pos;
+    while (j->pos < j->end && *j->pos != '"' && *j->pos != '\\' && *j->pos >= 0x20) {
+        j->pos++;
+    }
+    otp_emit_raw(&j->text, from, (size_t)(j->pos - from));
+}
+
 bool otp_json_string(struct otp_json *j)
 {
     j->text.len = 0;
@@ -137,11 +147,7 @@ bool otp_json_string(struct otp_json *j)
     }
     const uint8_t *start = j->pos - 1;
     while (j->pos < j->end && *j->pos != '"') {
-        const uint8_t *from = j->pos;
-        while (j->pos < j->end && *j->pos != '"' && *j->pos != '\\' && *j->pos >= 0x20) {
-            j->pos++;
-        }
-        otp_emit_raw(&j->text, from, (size_t)(j->pos - from));
+        pass_plain(j);
         if (j->pos < j->end && *j->pos < 0x20) {
             return otp_json_fail(j, j->pos, "a control character stands in a string");
         }

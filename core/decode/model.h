@@ -37,10 +37,9 @@ enum otp_wire_version {
 struct otp_lost {
     uint64_t zero_samples; /* all values are 0 */
     uint64_t bare_labels;  /* without a key */
-    uint64_t
-        label_units; /* numbers under one label of which another has another unit */
-    uint64_t odd_times; /* samples whose times do not fit their values */
-    uint64_t negatives; /* times and durations */
+    uint64_t label_units;  /* numbers under one label of which another has another unit */
+    uint64_t odd_times;    /* samples whose times do not fit their values */
+    uint64_t negatives;    /* times and durations */
 };
 
 /* What a message was read from. */

@@ -135,6 +135,34 @@ static bool unit_of(struct otp_otep *o, const struct otp_field *key, uint32_t *o
     return true;
 }
 
+/* The first field of a value, 0 when it is empty. */
+static uint32_t kind_of(const uint8_t *value, uint64_t len)
+{
+    return len > 0 ? value[0] >> 3 : 0;
+}
+
+/* Numbers (3, 4) have units, and lists (5) with a whole number in them. */
+static bool may_have_unit(struct otp_otep *o, const struct otp_field *value)
+{
+    uint32_t kind = kind_of(value->data, value->len);
+    struct otp_field f;
+    struct otp_field list;
+    if (kind != 5) {
+        return kind == 3 || kind == 4;
+    }
+    struct otp_wire w = otp_otep_inside(o, value);
+    if (!otp_wire_next(&w, &list) || list.type != OTP_WIRE_LEN) {
+        return false;
+    }
+    w = otp_otep_inside(o, &list);
+    while (otp_wire_next(&w, &f)) {
+        if (f.number == 1 && f.type == OTP_WIRE_LEN && kind_of(f.data, f.len) == 3) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A KeyValue as an attribute of the dictionary, added to o->attrs. */
 static bool put_key_value(struct otp_otep *o, const struct otp_field *kv)
 {
@@ -154,7 +182,7 @@ static bool put_key_value(struct otp_otep *o, const struct otp_field *kv)
     uint32_t name = otp_otep_add_string(o, key.data, key.len);
     struct otp_otep_attr a = otp_otep_begin_attr(o, name);
     otp_emit_raw(&o->dict, value.data, value.len);
-    return otp_otep_end_attr(o, a, unit);
+    return otp_otep_end_attr(o, a, may_have_unit(o, &value) ? unit : 0);
 }
 
 static bool put_attributes(struct otp_otep *o)
@@ -180,27 +208,40 @@ static void put_links(struct otp_otep *o)
     }
 }
 
+static bool function_field(struct otp_otep *o, const struct otp_field *f)
+{
+    uint32_t string = 0;
+    if (f->number >= 2 && f->number <= 4) {
+        if (!otp_otep_string(o, f->at, otp_otep_number(f), &string)) {
+            return false;
+        }
+        otp_emit_number(&o->dict, f->number - 1, string);
+    } else if (f->number == 5) {
+        otp_emit_number(&o->dict, 4, otp_otep_number(f));
+    }
+    return true;
+}
+
+static bool put_function(struct otp_otep *o, const struct otp_field *function)
+{
+    struct otp_wire w = otp_otep_inside(o, function);
+    struct otp_field f;
+    size_t mark = otp_emit_open(&o->dict, OTP_TABLE_FUNCTION);
+    while (otp_wire_next(&w, &f)) {
+        if (!function_field(o, &f)) {
+            return false;
+        }
+    }
+    otp_emit_close(&o->dict, mark);
+    o->count[OTP_TABLE_FUNCTION]++;
+    return otp_wire_ok(&w);
+}
+
 static bool put_functions(struct otp_otep *o)
 {
     o->function_base = o->count[OTP_TABLE_FUNCTION];
     for (uint32_t i = 0; i < otp_otep_count(o, OTP_OTEP_FUNCTIONS); i++) {
-        struct otp_wire w = otp_otep_inside(o, otp_otep_entry(o, OTP_OTEP_FUNCTIONS, i));
-        struct otp_field f;
-        uint32_t string = 0;
-        size_t mark = otp_emit_open(&o->dict, OTP_TABLE_FUNCTION);
-        while (otp_wire_next(&w, &f)) {
-            if (f.number >= 2 && f.number <= 4) {
-                if (!otp_otep_string(o, f.at, otp_otep_number(&f), &string)) {
-                    return false;
-                }
-                otp_emit_number(&o->dict, f.number - 1, string);
-            } else if (f.number == 5) {
-                otp_emit_number(&o->dict, 4, otp_otep_number(&f));
-            }
-        }
-        otp_emit_close(&o->dict, mark);
-        o->count[OTP_TABLE_FUNCTION]++;
-        if (!otp_wire_ok(&w)) {
+        if (!put_function(o, otp_otep_entry(o, OTP_OTEP_FUNCTIONS, i))) {
             return false;
         }
     }

@@ -13,6 +13,7 @@
 #include "core/encode/envelope.h"
 #include "core/encode/pack.h"
 #include "core/encode/slices.h"
+#include "core/encode/value.h"
 
 #define PB(name) Otep239__##name
 #define PB_INIT(NAME) OTEP239__##NAME##__INIT
@@ -365,23 +366,46 @@ static void write_attribute(struct writer *w, uint32_t id)
     otp_envelope_write_attrs(&w->attrs, PROFILE_ATTRIBUTE_TABLE, &id, 1);
 }
 
+/* Numbers have units, and lists with a whole number in them; readers give a key's unit to no
+ * others. */
+static bool may_have_unit(const struct writer *w, uint32_t id)
+{
+    const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
+    struct otp_pool_tail tail = otp_pool_tail(&w->dict->attrs, id);
+    struct otp_attr item;
+    size_t pos = 0;
+    if (head->kind != OTP_ATTR_LIST) {
+        return head->kind == OTP_ATTR_INT || head->kind == OTP_ATTR_DOUBLE;
+    }
+    while (otp_value_next_item(tail.data, tail.len, &pos, &item)) {
+        if (item.kind == OTP_ATTR_INT) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* A key has one unit here: where its attributes differ it has none. */
 static void note_unit(struct writer *w, uint32_t id)
 {
     const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
+    if (!may_have_unit(w, id)) {
+        return;
+    }
     uint32_t *unit = &w->units[head->key];
     *unit = *unit == 0 || *unit == head->unit + 1 ? head->unit + 1 : SEVERAL_UNITS;
 }
 
-static bool has_unit(const struct writer *w, const struct otp_dict_attr *head)
+static bool has_unit(const struct writer *w, uint32_t id)
 {
-    return head->unit != 0 && w->units[head->key] == head->unit + 1;
+    const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
+    return head->unit != 0 && may_have_unit(w, id) && w->units[head->key] == head->unit + 1;
 }
 
 static void name_unit(struct writer *w, uint32_t id)
 {
     const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
-    if (has_unit(w, head)) {
+    if (has_unit(w, id)) {
         (void)string(w, head->key);
         (void)string(w, head->unit);
     }
@@ -391,7 +415,7 @@ static void write_unit(struct writer *w, uint32_t id)
 {
     const struct otp_dict_attr *head = otp_pool_head(&w->dict->attrs, id);
     PB(AttributeUnit) u = PB_INIT(ATTRIBUTE_UNIT);
-    if (has_unit(w, head)) {
+    if (has_unit(w, id)) {
         u.attribute_key = string(w, head->key);
         u.unit = string(w, head->unit);
         otp_pack_message(w->out, PROFILE_ATTRIBUTE_UNITS, &u.base);
