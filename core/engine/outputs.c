@@ -225,6 +225,17 @@ void otp_outputs_open(struct otp_heap *heap)
     }
 }
 
+uint64_t otp_outputs_jitter_ns(uint64_t interval_ns)
+{
+    uint64_t noise = 0;
+    for (size_t i = 0; i < output_count; i++) {
+        if (outputs[i].is_otlp) {
+            otp_sys_random(&noise, sizeof(noise));
+        }
+    }
+    return noise % (interval_ns / 2 + 1);
+}
+
 static void drop_oldest(struct output *o)
 {
     struct kept *k = o->oldest;

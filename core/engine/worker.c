@@ -29,6 +29,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/perf.h"
 #include "core/engine/creds.h"
+#include "core/engine/outputs.h"
 #include "core/engine/pipeline.h"
 #include "core/engine/state.h"
 
@@ -152,7 +153,7 @@ static void work(void *arg)
     }
     uint64_t interval = otp_engine.conf.interval_ns;
     if (next_flush == 0) {
-        next_flush = otp_sys_monotonic_ns() + interval;
+        next_flush = otp_sys_monotonic_ns() + interval - otp_outputs_jitter_ns(interval);
     }
     uint64_t next_scan = 0;
     for (;;) {
