@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [SCRIPT…]: runs the test scripts (all of them without arguments) and adds up. A script
 # that does not end with a count, or counts nothing, is a failure. Last line: `N passed, M failed, K skipped`.
+# VERBOSE=1 names what passes, KEEP=1 keeps the work folders, TEST_LONG=1 makes the real programs' work ten times larger and
+# more (100 MB for the compressors), TEST_LIB and TEST_TOOL test another library and tool.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -gt 0 ] || set -- "$here"/preload/*.sh "$here"/real/*.sh "$here"/tool/*.sh "$here"/export/*.sh

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a command and tells what it cost: spawn [NAME=VALUE…] COMMAND [ARGUMENT…]. The last line of
- * stdout is the CPU time in microseconds (children that were waited for included), the largest
+ * Runs a command and tells what it cost: spawn [NAME=VALUE...] COMMAND [ARGUMENT...]. The last line
+ * of stdout is the CPU time in microseconds (children that were waited for included), the largest
  * resident size in KiB and the elapsed time in microseconds. A small program, because a child's
  * largest size begins with its parent's.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A preload that wraps open and mmap and allocates in them at first use, and whose allocator-like constructor blocks
- * signals and asks for names.
+ * A preload that wraps open and mmap and allocates in them at first use, and whose allocator-like
+ * constructor blocks signals and asks for names.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An allocator in which each block ends at an unmapped page and begins at an odd place, so that nobody can look before or
- * behind it; and which ends the process when it is called where everything is blocked: in a handler of the profiler.
+ * An allocator in which each block ends at an unmapped page and begins at an odd place, so that
+ * nobody can look before or behind it; and which ends the process when it is called where
+ * everything is blocked: in a handler of the profiler.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -23,7 +24,8 @@ static void refuse_in_handler(void)
 {
     uint64_t mask = 0;
     syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, &mask, sizeof(mask));
-    /* All but the two that cannot be blocked. Host programs of the tests never block the signals of libc itself. */
+    /* All but the two that cannot be blocked. Host programs of the tests never block the signals of
+     * libc itself. */
     if ((mask | 1UL << (SIGKILL - 1) | 1UL << (SIGSTOP - 1)) == ~0UL) {
         static const char text[] = "allocation in a handler\n";
         syscall(SYS_write, 2, text, sizeof(text) - 1);
@@ -50,7 +52,8 @@ void *memalign(size_t alignment, size_t size)
     size_t pages = (rounded + PAGE - 1) / PAGE * PAGE;
     size_t bytes = PAGE + pages + PAGE + (alignment > PAGE ? alignment : 0);
     int saved = errno;
-    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) {
         errno = ENOMEM;
         return NULL;

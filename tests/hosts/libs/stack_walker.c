@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A second allocation profiler: its malloc and free take a lock and walk the stack with libgcc's unwinder. */
+/* A second allocation profiler: its malloc and free take a lock and walk the stack with libgcc's
+ * unwinder. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
