@@ -5,8 +5,8 @@
 /* host: set OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000 OTELPROF_INTERVAL=30ms */
 /* host: sees alloc_objects is_busy */
 /* host: sees cpu is_busy */
-/* host: runs
- * unshare-user|unshare-ns|unshare-vm|setns|raw-unshare|seccomp|raw-seccomp|setuid|tsync|count */
+/* host: runs unshare-user|unshare-ns|unshare-vm|setns|raw-unshare */
+/* host: runs seccomp|raw-seccomp|setuid|tsync|count */
 #include "host.h"
 
 #include <dirent.h>

@@ -9,8 +9,8 @@
 /* host: sees cpu caller_of_noreturn */
 /* host: sees cpu caller_a */
 /* host: sees cpu caller_b */
-/* host: edges tiny=caller_a,caller_b last_call=caller_of_noreturn burn_a=middle_a middle_a=caller_a
- * burn_b=middle_b */
+/* host: edges tiny=caller_a,caller_b last_call=caller_of_noreturn */
+/* host: edges burn_a=middle_a middle_a=caller_a burn_b=middle_b */
 #include "host.h"
 
 #include <setjmp.h>

@@ -6,7 +6,8 @@
 # A program NAME.c or NAME.cc says in comments of the form `host: WORD ...` how it wants to be run:
 #   rows ID...       the faults it stands for            flags FLAG...   for the compiler
 #   libs LIB...      libs/LIB.c, built as LIB.so; their folder is in $HOST_LIBS
-#   set VAR=VALUE... settings of the library             runs ARGS|...   one run for each; otherwise one without arguments
+#   set VAR=VALUE... settings of the library             runs ARGS|...   one run for each; otherwise one without arguments;
+#                                                                        more than one such line add up
 #   sees TYPE FUNC   the profile has this function       none            no profile is expected
 #   needs PROGRAM    to be skipped without it            dirty           the profile is not looked at
 #   edges F=C,C...   the callers that F has in the CPU profile are among these
@@ -93,6 +94,7 @@ program() { # FILE
     source=$1
     title=$(basename "$1" | sed 's/\.cc*$//')
     begin "$title"
+    ! grep '^/\* host:' "$1" | grep -qv ' \*/$' || bad "a host: line goes on in the next, and would be lost"
     for program in $(asks needs); do
         need "$program" || { end; return; }
     done
@@ -101,7 +103,7 @@ program() { # FILE
     done
     # shellcheck disable=SC2046
     host "$title" -I"$here" $(asks flags)
-    list=$(asks runs)
+    list=$(asks runs | paste -s -d '|')
     old_ifs=$IFS
     IFS='|'
     # shellcheck disable=SC2086
