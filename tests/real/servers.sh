@@ -42,7 +42,7 @@ begin "redis-server under redis-benchmark, with OTELPROF_INTERVAL=2s"
 if need redis-server redis-benchmark redis-cli; then
     run_redis bare
     equal "exit status, bare" 0 "$server_status"
-    run_redis prof LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" OTELPROF_INTERVAL=2s
+    run_redis prof LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" OTELPROF_INTERVAL=2s OTELPROF_HEAP_INTERVAL=16k
     equal "exit status" 0 "$server_status"
     same_file bare.seen prof.seen "what the client sees"
     same_file bare.err prof.err "standard error"
