@@ -61,11 +61,28 @@ static void report(void *arg, enum otp_log_level level, const char *line, size_t
     otp_engine_log(level, line, len);
 }
 
+/* For where there is no /proc to ask. */
+static void note_exe(void)
+{
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    size_t len = name == NULL ? 0 : strlen(name);
+    size_t folder_len = len > 0 && name[0] != '/' ? otp_engine.cwd_len + 1 : 0;
+    if (len == 0 || folder_len == 1 || folder_len + len >= sizeof(otp_engine.exe)) {
+        return;
+    }
+    if (folder_len > 0) {
+        memcpy(otp_engine.exe, otp_engine.cwd, folder_len - 1);
+        otp_engine.exe[folder_len - 1] = '/';
+    }
+    memcpy(otp_engine.exe + folder_len, name, len + 1);
+}
+
 static void note_place(void)
 {
     long n = OTP_SYS2(SYS_getcwd, otp_engine.cwd, sizeof(otp_engine.cwd));
     /* "(unreachable)/..." is what the kernel says of a folder outside the root. */
     otp_engine.cwd_len = n > 1 && otp_engine.cwd[0] == '/' ? (size_t)n - 1 : 0;
+    note_exe();
     otp_engine.program_len = otp_resource_program(otp_engine.program, OTP_NAME_MAX, NULL);
 }
 

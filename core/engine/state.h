@@ -25,6 +25,7 @@ struct otp_engine {
     uint64_t start_ns;      /* wall clock when capturing began */
     char cwd[OTP_PATH_MAX]; /* at that moment; "" when unknown */
     size_t cwd_len;
+    char exe[OTP_PATH_MAX]; /* what the kernel was told to execute; "" when it does not fit */
     char program[OTP_NAME_MAX + 1]; /* base name */
     size_t program_len;
 

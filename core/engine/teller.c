@@ -7,6 +7,7 @@
 #include "core/base/sys.h"
 #include "core/capture/context.h"
 #include "core/capture/object.h"
+#include "core/engine/state.h"
 #include "core/symbol/maps.h"
 
 #define EXE_LINK "/proc/thread-self/exe" /* works after the end of the main thread too */
@@ -107,6 +108,9 @@ static struct otp_symbols *open_object(struct otp_teller *t, uint32_t number,
         search.path[0] = '\0';
         (void)otp_maps_read(t->heap, NULL, find_path, &search);
         source.path = is_better_in_maps(o, name, search.path) ? search.path : name;
+        if (o->is_main && source.path[0] == '\0') {
+            source.path = otp_engine.exe;
+        }
         source.alt_path = o->is_main ? EXE_LINK : NULL;
     }
     return otp_modules_get(t->modules, number, &source);
