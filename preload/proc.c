@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -77,8 +78,11 @@ OTP_EXPORT int chroot(const char *path)
 OTP_EXPORT int unshare(int flags)
 {
     otp_real_init();
-    otp_engine_step_aside();
+    bool has_paused = otp_engine_step_aside();
     int r = otp_real.unshare(flags);
+    for (int i = 0; has_paused && otp_engine_ask_again(r, i); i++) {
+        r = otp_real.unshare(flags);
+    }
     otp_engine_step_back();
     return r;
 }
@@ -86,8 +90,11 @@ OTP_EXPORT int unshare(int flags)
 OTP_EXPORT int setns(int fd, int kind)
 {
     otp_real_init();
-    otp_engine_step_aside();
+    bool has_paused = otp_engine_step_aside();
     int r = otp_real.setns(fd, kind);
+    for (int i = 0; has_paused && otp_engine_ask_again(r, i); i++) {
+        r = otp_real.setns(fd, kind);
+    }
     otp_engine_step_back();
     return r;
 }

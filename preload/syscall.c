@@ -33,8 +33,11 @@ long otp_syscall_alone(long number, long a, long b);
 long otp_syscall_alone(long number, long a, long b)
 {
     otp_real_init();
-    otp_engine_step_aside();
+    bool has_paused = otp_engine_step_aside();
     long r = otp_real.syscall(number, a, b);
+    for (int i = 0; has_paused && otp_engine_ask_again(r, i); i++) {
+        r = otp_real.syscall(number, a, b);
+    }
     otp_engine_step_back();
     return r;
 }

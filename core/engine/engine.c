@@ -35,6 +35,7 @@
 
 #define RING_BYTES 16384U
 #define SIGNAL_SET_BYTES 8
+#define ASK_AGAIN 20 /* times, 1 ms apart */
 #define START_HEAP_BYTES ((size_t)4 << 20)
 #define FILE_WAIT_NS UINT64_C(30000000000) /* for naming and writing, which needs no peer */
 #define MAIN_STACK_MAX ((size_t)8 << 30)
@@ -389,14 +390,26 @@ void otp_engine_stand_down(void)
     }
 }
 
-void otp_engine_step_aside(void)
+bool otp_engine_ask_again(long answer, int tries)
 {
-    if (otp_capture_is_on() && otp_load_relaxed(&otp_worker_alive) != 0 &&
-        otp_engine.pid == otp_sys_getpid()) {
+    struct timespec ts = {.tv_sec = 0, .tv_nsec = 1000000};
+    if (answer == 0 || errno != EINVAL || tries >= ASK_AGAIN) {
+        return false;
+    }
+    (void)OTP_SYS2(SYS_nanosleep, &ts, 0);
+    return true;
+}
+
+bool otp_engine_step_aside(void)
+{
+    bool has_worker = otp_capture_is_on() && otp_load_relaxed(&otp_worker_alive) != 0 &&
+                      otp_engine.pid == otp_sys_getpid();
+    if (has_worker) {
         otp_worker_hold(true);
         request(OTP_REQUEST_PAUSE);
         otp_worker_join();
     }
+    return has_worker;
 }
 
 void otp_engine_step_back(void)

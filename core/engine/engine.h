@@ -9,6 +9,8 @@
 #ifndef OTP_ENGINE_ENGINE_H
 #define OTP_ENGINE_ENGINE_H
 
+#include <stdbool.h>
+
 /* Reads the settings and begins to capture, if this program is to be profiled. Context: init. */
 void otp_engine_start(int argc, char *const *argv, char *const *envp);
 /* Stops capturing and writes what there is; waits for it, but not for ever. Context: init. */
@@ -27,8 +29,13 @@ void otp_engine_after_exec(void);
  * then on nothing of ours makes any. Context: init.
  */
 void otp_engine_stand_down(void);
+/*
+ * The kernel counts a thread that is gone for some moments more: true, after a millisecond, when
+ * the answer of a call that wants the process to be alone should be asked for again. Context: init.
+ */
+bool otp_engine_ask_again(long answer, int tries);
 /* Ends the worker thread until otp_engine_step_back: the host must be alone. Context: init. */
-void otp_engine_step_aside(void);
+bool otp_engine_step_aside(void);
 void otp_engine_step_back(void);
 /* Sees to it that the worker has its own root folder before the host changes the process's. */
 void otp_engine_settle(void);

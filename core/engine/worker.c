@@ -40,8 +40,8 @@
 #define TICK_NS UINT64_C(1000000000)
 #define SCAN_AGAIN_NS UINT64_C(20000000) /* longer than a thread takes to make itself known */
 #define SIGNAL_SET_BYTES 8
-#define WAIT_PIECES 100                     /* of 5 ms */
-#define GONE_PIECES 5000                    /* of 0.1 ms */
+#define WAIT_PIECES 400                     /* of 5 ms */
+#define GONE_PIECES 20000                   /* of 0.1 ms */
 #define FLUSH_LIMIT_NS UINT64_C(5000000000) /* for the sinks, in a flush that nobody waits for */
 
 enum { WORKER_NONE = 0, WORKER_STARTING = 1, WORKER_RUNNING = 2, WORKER_FAILED = 3 };
