@@ -6,6 +6,7 @@
 
 # Starts the receiver with the arguments; $address is what it listens on, $receiver its process.
 start() {
+    rm -f out err # or the line of the receiver before would be taken for this one's
     # A shell lets background commands ignore SIGINT.
     env --default-signal=INT "$tool" receive "$@" > out 2> err &
     receiver=$!
