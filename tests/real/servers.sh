@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # servers.sh: redis-server and nginx under load, with several flushes, and their ends.
 . "$(dirname "$0")/../common.sh"
-requests=20000
+requests=100000
 [ -z "${TEST_LONG:-}" ] || requests=400000
 
 free_port() {
