@@ -148,11 +148,11 @@ OTP_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *c
                         int flags)
 {
     otp_real_init();
-    otp_engine_before_exec();
     if (otp_real.execveat == NULL) {
         errno = ENOSYS;
         return -1;
     }
+    otp_engine_before_exec();
     int r = otp_real.execveat(dirfd, path, argv, envp, flags);
     otp_engine_after_exec();
     return r;
@@ -259,8 +259,9 @@ OTP_EXPORT int prctl(int option, ...)
 int dlclose(void *handle)
 {
     otp_real_init();
+    __typeof__(otp_real.dlclose) real = OTP_REAL(dlclose);
     (void)otp_add_acq_rel(&otp_unload_epoch, 1);
-    int r = otp_real.dlclose(handle);
+    int r = real == NULL ? -1 : real(handle);
     (void)otp_add_acq_rel(&otp_unload_epoch, 1);
     return r;
 }

@@ -113,7 +113,12 @@ OTP_EXPORT int timer_create(clockid_t clock, struct sigevent *event, timer_t *ou
         (event->sigev_notify == SIGEV_SIGNAL || event->sigev_notify == SIGEV_THREAD_ID)) {
         otp_signals_before(event->sigev_signo);
     }
-    return otp_real.timer_create(clock, event, out);
+    __typeof__(otp_real.timer_create) real = OTP_REAL(timer_create);
+    if (real == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    return real(clock, event, out);
 }
 
 OTP_EXPORT int sigwait(const sigset_t *set, int *out_signo)
@@ -183,12 +188,25 @@ OTP_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
     return r;
 }
 
+/* Before glibc 2.32 in the thread library only; handlers may call it, so nothing is looked up here.
+ */
+static int set_mask(int how, const sigset_t *set, sigset_t *old)
+{
+    if (otp_real.pthread_sigmask != NULL) {
+        return otp_real.pthread_sigmask(how, set, old);
+    }
+    int saved = errno;
+    int r = otp_real.sigprocmask(how, set, old) == 0 ? 0 : errno;
+    errno = saved;
+    return r;
+}
+
 OTP_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
     sigset_t copy;
     otp_real_init();
     bool is_shielded = otp_altstack_is_shielded();
-    int r = otp_real.pthread_sigmask(how, otp_altstack_mask(how, set, &copy), old);
+    int r = set_mask(how, otp_altstack_mask(how, set, &copy), old);
     if (r == 0 && old != NULL && is_shielded) {
         otp_signals_hide_pending(old);
     }

@@ -7,6 +7,7 @@
 #ifndef OTP_BASE_DYNSYM_H
 #define OTP_BASE_DYNSYM_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* An address found, and the object that defines it. */
@@ -22,5 +23,12 @@ struct otp_dynsym {
  * loader.
  */
 struct otp_dynsym otp_dynsym_find(const char *name, const void *own_dynamic);
+
+/*
+ * The same in one object, of which its load bias and its dynamic section are known; NULL: not
+ * there. *out_stays says whether the object can never be unloaded. Context: any, while the object
+ * is loaded.
+ */
+void *otp_dynsym_find_in(uintptr_t bias, const void *dynamic, const char *name, bool *out_stays);
 
 #endif

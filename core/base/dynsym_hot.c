@@ -25,6 +25,7 @@ struct tables {
     const uint32_t *gnu_hash;
     const uint32_t *sysv_hash;
     const uint16_t *versions;
+    bool stays; /* is never unloaded */
 };
 
 /* glibc adds the load address to these entries in memory, except for the vdso. */
@@ -33,14 +34,14 @@ static uintptr_t pointer_of(uintptr_t bias, uintptr_t value)
     return value < bias ? bias + value : value;
 }
 
-static bool read_tables(const struct link_map *m, struct tables *out)
+static bool read_tables(uintptr_t bias, const ElfW(Dyn) * dynamic, struct tables *out)
 {
     memset(out, 0, sizeof(*out));
-    out->bias = m->l_addr;
-    if (m->l_ld == NULL) {
+    out->bias = bias;
+    if (dynamic == NULL) {
         return false;
     }
-    for (const ElfW(Dyn) *d = m->l_ld; d->d_tag != DT_NULL; d++) {
+    for (const ElfW(Dyn) *d = dynamic; d->d_tag != DT_NULL; d++) {
         uintptr_t p = pointer_of(out->bias, d->d_un.d_ptr);
         if (d->d_tag == DT_SYMTAB) {
             out->symtab = (const Elf64_Sym *)p;
@@ -52,6 +53,8 @@ static bool read_tables(const struct link_map *m, struct tables *out)
             out->sysv_hash = (const uint32_t *)p;
         } else if (d->d_tag == DT_VERSYM) {
             out->versions = (const uint16_t *)p;
+        } else if (d->d_tag == DT_FLAGS_1) {
+            out->stays = (d->d_un.d_val & DF_1_NODELETE) != 0;
         }
     }
     return out->symtab != NULL && out->strtab != NULL;
@@ -131,12 +134,13 @@ static void *find_sysv(const struct tables *t, const char *name)
     return NULL;
 }
 
-static void *find_in(const struct link_map *m, const char *name)
+void *otp_dynsym_find_in(uintptr_t bias, const void *dynamic, const char *name, bool *out_stays)
 {
     struct tables t;
-    if (!read_tables(m, &t)) {
+    if (!read_tables(bias, dynamic, &t)) {
         return NULL;
     }
+    *out_stays = t.stays;
     if (t.gnu_hash != NULL) {
         return find_gnu(&t, name);
     }
@@ -175,7 +179,8 @@ struct otp_dynsym otp_dynsym_find(const char *name, const void *own_dynamic)
         if (m->l_name != NULL && strncmp(m->l_name, "linux-vdso", 10) == 0) {
             continue;
         }
-        found.addr = find_in(m, name);
+        bool stays;
+        found.addr = otp_dynsym_find_in(m->l_addr, m->l_ld, name, &stays);
         if (found.addr != NULL) {
             found.object = m;
             return found;

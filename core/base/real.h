@@ -3,8 +3,10 @@
  * The functions that the host would have called if the profiler were not there: those of the next
  * object in the loader's order that defines them (libc, or an allocator preloaded behind us).
  *
- * Each member can be called at any time: before they are looked up they point to a function that
- * looks them up first. A member for which nothing was found stays NULL (an old libc without it).
+ * The allocator's members can be called at any time: before they are looked up they point to a
+ * function that looks them up first. A member for which nothing was found stays NULL: an old libc
+ * does not have it, or has it in a library of its own (threads, timers and dlclose before glibc
+ * 2.34) that this program has not loaded so far. OTP_REAL asks again.
  */
 #ifndef OTP_BASE_REAL_H
 #define OTP_BASE_REAL_H
@@ -19,6 +21,7 @@
 #include <time.h>
 
 struct __jmp_buf_tag;
+struct dl_phdr_info;
 struct epoll_event;
 struct pollfd;
 
@@ -95,6 +98,8 @@ struct otp_real {
     /* Not interposed, but looked up in the same way since old libcs lack them. */
     int (*find_object)(void *pc, void *result); /* _dl_find_object, glibc 2.35 */
     int (*at_quick_exit)(void (*fn)(void *), void *dso);
+    int (*iterate_objects)(int (*visit)(struct dl_phdr_info *info, size_t bytes, void *arg),
+                           void *arg); /* dl_iterate_phdr */
 };
 
 extern struct otp_real otp_real;
@@ -104,5 +109,19 @@ extern struct otp_real otp_real;
  * threads that come here at once write the same values. Context: init, and hot during start-up.
  */
 void otp_real_init(void);
+
+/*
+ * A member that may be in a library which the program has loaded since, or NULL. Only for calls
+ * that the host cannot make from a signal handler or out of the loader: where the member is NULL
+ * the loader's list of objects is read under its lock.
+ */
+#define OTP_REAL(member)                                                                           \
+    (otp_real.member != NULL                                                                       \
+         ? otp_real.member                                                                         \
+         : (__typeof__(otp_real.member))otp_real_late(offsetof(struct otp_real, member)))
+
+/* What OTP_REAL calls. */
+typedef void (*otp_any_function)(void);
+otp_any_function otp_real_late(size_t member);
 
 #endif

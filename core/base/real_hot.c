@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* dl_phdr_info */
 #include "core/base/real.h"
 
 #include <errno.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/annot.h"
 #include "core/base/atomic.h"
@@ -136,6 +139,7 @@ static const struct wanted wanted[] = {
     WANT("profil", profil),
     WANT("_dl_find_object", find_object),
     WANT("__cxa_at_quick_exit", at_quick_exit),
+    WANT("dl_iterate_phdr", iterate_objects),
     WANT("free", free),
     /* Last: as long as malloc leads here, another thread repeats the look-up rather than use a
        half. */
@@ -171,4 +175,49 @@ void otp_real_init(void)
             set_member(wanted[i].member, found.addr);
         }
     }
+}
+
+/* A look at the objects that the loader has now, in its order. */
+struct late {
+    const char *name;
+    bool is_behind_us;
+    bool stays; /* what was found can be kept */
+    void *addr;
+};
+
+static int visit_object(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+    struct late *late = arg;
+    (void)bytes;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+        const void *dynamic = (const void *)(info->dlpi_addr + ph->p_vaddr);
+        if (ph->p_type != PT_DYNAMIC) {
+            continue;
+        }
+        if (dynamic == (const void *)_DYNAMIC) {
+            late->is_behind_us = true;
+        } else if (late->is_behind_us && strncmp(info->dlpi_name, "linux-vdso", 10) != 0) {
+            late->addr = otp_dynsym_find_in(info->dlpi_addr, dynamic, late->name, &late->stays);
+        }
+    }
+    return late->addr != NULL;
+}
+
+otp_any_function otp_real_late(size_t member)
+{
+    struct late late = {0};
+    for (size_t i = 0; i < OTP_ARRAY_LEN(wanted) && late.name == NULL; i++) {
+        late.name = wanted[i].member == member ? wanted[i].name : NULL;
+    }
+    if (late.name == NULL || otp_real.iterate_objects == NULL) {
+        return NULL;
+    }
+    (void)otp_real.iterate_objects(visit_object, &late);
+    if (late.addr != NULL && late.stays) {
+        set_member(member, late.addr);
+    }
+    otp_any_function function;
+    memcpy(&function, &late.addr, sizeof(function));
+    return function;
 }

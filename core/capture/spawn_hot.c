@@ -36,9 +36,9 @@ static struct otp_thread *prepare(void *(*start)(void *), void *arg, size_t stac
 struct otp_thread *otp_spawn_prepare(const pthread_attr_t *attr, void *(*start)(void *), void *arg)
 {
     size_t bytes = default_stack_bytes;
-    if (attr != NULL && (otp_real.pthread_attr_getstacksize == NULL ||
-                         otp_real.pthread_attr_getstacksize(attr, &bytes) != 0)) {
-        bytes = 0;
+    if (attr != NULL) {
+        __typeof__(otp_real.pthread_attr_getstacksize) real = OTP_REAL(pthread_attr_getstacksize);
+        bytes = real != NULL && real(attr, &bytes) == 0 ? bytes : 0;
     }
     return prepare(start, arg, bytes);
 }
