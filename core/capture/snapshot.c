@@ -18,6 +18,9 @@
 #define MAX_OBJECTS 4096U
 #define HEADER_BYTES 2048U
 #define NOTE_BYTES 512U
+#define PAUSE_MIN_NS UINT64_C(20000000) /* between two looks that somebody wanted */
+#define PAUSE_MAX_NS UINT64_C(1000000000)
+#define PAUSE_SHARE 50U /* a look takes at most so small a part of the worker's time */
 #define PAGE_MASK (~(uint64_t)4095)
 
 struct builder {
@@ -174,12 +177,12 @@ static void publish(const struct builder *b, uint32_t epoch)
     retired = otp_exchange_acq_rel(&otp_snapshot_current, s); /* pairs: SNAPSHOT */
 }
 
-void otp_snapshot_refresh(struct otp_heap *heap)
+/* True when there is a new table. */
+static bool refresh(struct otp_heap *heap)
 {
-    if (!otp_snapshot_is_needed()) {
-        return;
-    }
+    bool is_new = false;
     reclaim();
+    otp_store_release(&otp_snapshot_is_missed, 0);
     uint32_t epoch = otp_load_acquire(&otp_unload_epoch);
     struct builder b = {.heap = heap, .mem = otp_sys_open("/proc/self/mem", O_RDONLY, 0)};
     b.objects = otp_heap_alloc(heap, MAX_OBJECTS * sizeof(b.objects[0]));
@@ -191,10 +194,39 @@ void otp_snapshot_refresh(struct otp_heap *heap)
         if (!is_same) {
             publish(&b, epoch);
             built_hash = b.hash;
+            is_new = true;
         }
     }
     if (b.mem >= 0) {
         otp_sys_close(b.mem);
     }
     otp_heap_free(heap, b.objects);
+    return is_new;
+}
+
+void otp_snapshot_refresh(struct otp_heap *heap)
+{
+    if (otp_snapshot_is_needed()) {
+        (void)refresh(heap);
+    }
+}
+
+uint64_t otp_snapshot_follow(struct otp_heap *heap)
+{
+    static uint64_t pause_ns = PAUSE_MIN_NS;
+    static uint64_t next_ns;
+    if (otp_load_acquire(&otp_snapshot_is_missed) == 0 || !otp_snapshot_is_needed()) {
+        return UINT64_MAX;
+    }
+    uint64_t began_ns = otp_sys_monotonic_ns();
+    if (began_ns < next_ns) {
+        return next_ns;
+    }
+    bool is_new = refresh(heap);
+    uint64_t took_ns = otp_sys_monotonic_ns() - began_ns;
+    pause_ns = is_new ? PAUSE_MIN_NS : pause_ns * 2;
+    pause_ns = pause_ns > took_ns * PAUSE_SHARE ? pause_ns : took_ns * PAUSE_SHARE;
+    pause_ns = pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
+    next_ns = began_ns + pause_ns;
+    return UINT64_MAX;
 }

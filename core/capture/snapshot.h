@@ -23,6 +23,12 @@
 bool otp_snapshot_find(uintptr_t pc, struct otp_object_range *out);
 /* Builds a table when there is none or the mappings have changed. Context: init, worker. */
 void otp_snapshot_refresh(struct otp_heap *heap);
+/*
+ * The same when an address was looked for in vain, at a bearable pace: code that belongs to no
+ * object is looked for in vain for ever. Returns when to come again for that, at the latest
+ * (monotonic ns; UINT64_MAX: not at all). Context: worker.
+ */
+uint64_t otp_snapshot_follow(struct otp_heap *heap);
 /* True when this process needs tables. Context: any. */
 bool otp_snapshot_is_needed(void);
 

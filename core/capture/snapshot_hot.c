@@ -9,10 +9,22 @@
 #include "core/capture/snapshot_table.h"
 
 struct otp_snapshot *otp_snapshot_current;
+uint32_t otp_snapshot_is_missed;
 
 bool otp_snapshot_is_needed(void)
 {
     return otp_real.find_object == NULL;
+}
+
+/* The worker shall look again, soon: it is told by whoever is the first. */
+static bool miss(void)
+{
+    uint32_t no = 0;
+    if (otp_load_relaxed(&otp_snapshot_is_missed) == 0 &&
+        otp_cas_acq_rel(&otp_snapshot_is_missed, &no, 1)) {
+        otp_capture_wake();
+    }
+    return false;
 }
 
 bool otp_snapshot_find(uintptr_t pc, struct otp_object_range *out)
@@ -28,11 +40,11 @@ bool otp_snapshot_find(uintptr_t pc, struct otp_object_range *out)
         } else if (pc < e->range.start) {
             high = mid;
         } else if (!e->is_permanent && s->epoch != otp_load_acquire(&otp_unload_epoch)) {
-            return false;
+            return miss();
         } else {
             *out = e->range;
             return true;
         }
     }
-    return false;
+    return miss();
 }

@@ -22,5 +22,6 @@ struct otp_snapshot {
 };
 
 extern struct otp_snapshot *otp_snapshot_current;
+extern uint32_t otp_snapshot_is_missed; /* somebody has looked for an object in vain */
 
 #endif

@@ -16,6 +16,9 @@ bool otp_pipeline_open(void);
 void otp_pipeline_drain(void);
 /* Looks for threads that are not sampled yet, once a second. True: look again soon. */
 bool otp_pipeline_scan(void);
+/* Looks for objects that were loaded since, when samples have met some; returns when to come again
+ * (monotonic ns). */
+uint64_t otp_pipeline_look(void);
 /* Writes one flush to all outputs, when there is anything in it. deadline_ns: monotonic. */
 void otp_pipeline_flush(uint64_t deadline_ns, bool is_last);
 /* Goes on with what outputs could not deliver yet; returns when to come again (monotonic ns). */

@@ -137,6 +137,11 @@ static bool answer(void)
     return is_last;
 }
 
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
 static void work(void *arg)
 {
     (void)arg;
@@ -171,9 +176,8 @@ static void work(void *arg)
             otp_pipeline_flush(now + FLUSH_LIMIT_NS, false);
             next_flush += (now - next_flush) / interval * interval + interval;
         }
-        uint64_t next_pump = otp_pipeline_pump();
-        uint64_t next = next_pump < next_flush ? next_pump : next_flush;
-        sleep_until(seen, next < next_scan ? next : next_scan);
+        uint64_t next = earlier(otp_pipeline_look(), otp_pipeline_pump());
+        sleep_until(seen, earlier(next, earlier(next_flush, next_scan)));
     }
 }
 
