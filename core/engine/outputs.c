@@ -6,11 +6,13 @@
 
 #include "core/base/buf.h"
 #include "core/base/counters.h"
+#include "core/base/map.h"
 #include "core/base/sys.h"
 #include "core/base/version.h"
 #include "core/encode/compress.h"
 #include "core/encode/json.h"
 #include "core/engine/state.h"
+#include "core/engine/trouble.h"
 #include "core/export/sink.h"
 #include "core/export/sink_otlp.h"
 #include "core/resource/resource.h"
@@ -47,8 +49,10 @@ struct output {
     struct kept *oldest;
     struct kept *newest;
     size_t kept_bytes;
-    uint64_t dropped_seen; /* of the sink's own losses, already counted */
-    bool is_failing;       /* and the log has said so */
+    uint64_t dropped_seen;      /* of the sink's own losses, already counted */
+    uint64_t sent_seen;         /* of what it delivered, already known */
+    struct otp_trouble trouble; /* with the delivery */
+    struct otp_trouble refusal; /* by a receiver that is there */
 };
 
 static struct output outputs[OTP_CONF_OUTPUTS_MAX];
@@ -57,16 +61,43 @@ static struct otp_heap *memory;
 static char host[HOST_MAX];
 static size_t host_len;
 
+static bool is_failing(const struct output *o)
+{
+    return o->trouble.now != 0;
+}
+
+/* The way in which it fails, which names no file and no time. */
+static uint64_t failure_kind(const struct output *o)
+{
+    const struct otp_sink *s = &o->sink.base;
+    uint64_t number = (uint64_t)(unsigned)s->error;
+    if (o->is_otlp) {
+        number = otp_trouble_kind(o->sink.otlp.reason, number);
+    }
+    return otp_trouble_kind(s->failed_step == NULL ? "" : s->failed_step, number);
+}
+
 static void log_failure(struct output *o)
 {
-    if (o->is_failing) {
+    uint64_t before; /* looks at it, not failures: not told */
+    if (!otp_trouble_comes(&o->trouble, failure_kind(o), otp_sys_monotonic_ns(), &before)) {
         return;
     }
-    o->is_failing = true;
     struct otp_line line = {0};
     otp_sink_describe(&o->sink.base, &line);
     otp_line_str(&line, "; the profile is kept and tried again");
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+}
+
+static void log_success(struct output *o)
+{
+    uint64_t count;
+    if (otp_trouble_ends(&o->trouble, &count)) {
+        struct otp_line line = {0};
+        otp_sink_describe(&o->sink.base, &line);
+        otp_line_str(&line, ": profiles arrive again");
+        otp_engine_log(OTP_LOG_WARN, line.text, line.len);
+    }
 }
 
 /* Sequences of a name template that mean nothing stay in the name: worth a line. */
@@ -131,10 +162,28 @@ static enum otp_compression compression_of(enum otp_otlp_compression c)
     }
 }
 
+/* What a receiver says of a message; its refusals end with the first one that it just takes. */
 static void log_note(struct output *o)
 {
     struct otp_line line;
+    uint64_t count;
+    bool has_sent = o->sink.base.sent_messages > o->sent_seen;
+    o->sent_seen = o->sink.base.sent_messages;
     if (o->is_otlp && otp_sink_otlp_take_note(&o->sink.otlp, &line)) {
+        uint64_t kind = otp_hash_bytes(line.text, line.len, 0) | 1U;
+        if (!otp_trouble_comes(&o->refusal, kind, otp_sys_monotonic_ns(), &count)) {
+            return;
+        }
+        if (count > 0) {
+            otp_line_str(&line, "; the same or the like before: ");
+            otp_line_u64(&line, count);
+        }
+        otp_engine_log(OTP_LOG_WARN, line.text, line.len);
+    } else if (has_sent && otp_trouble_ends(&o->refusal, &count)) {
+        line.len = 0;
+        otp_sink_describe(&o->sink.base, &line);
+        otp_line_str(&line, ": profiles are taken as they are again; not so before: ");
+        otp_line_u64(&line, count);
         otp_engine_log(OTP_LOG_WARN, line.text, line.len);
     }
 }
@@ -274,7 +323,7 @@ static bool offer(struct output *o, const struct otp_message *m, uint64_t deadli
 {
     enum otp_status status = otp_sink_put(&o->sink.base, m, deadline_ns);
     if (status == OTP_OK) {
-        o->is_failing = false;
+        log_success(o);
     }
     return status == OTP_OK || status == OTP_AGAIN;
 }
@@ -395,7 +444,7 @@ static uint64_t pump_one(struct output *o, uint64_t deadline_ns, bool is_last)
     if (is_behind && s->failed_step != NULL) {
         log_failure(o);
     } else if (s->failed_step == NULL && o->oldest == NULL) {
-        o->is_failing = false;
+        log_success(o);
     }
     log_note(o);
     if (s->dropped_messages > o->dropped_seen) {
@@ -419,7 +468,7 @@ static bool has_queued(void)
 static void end_one(struct output *o)
 {
     struct otp_line line = {0};
-    if (o->is_otlp && !otp_sink_otlp_rescue(&o->sink.otlp) && !o->is_failing) {
+    if (o->is_otlp && !otp_sink_otlp_rescue(&o->sink.otlp) && !is_failing(o)) {
         otp_sink_describe(&o->sink.base, &line);
         otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
     }

@@ -24,6 +24,7 @@
 #include "core/engine/state.h"
 #include "core/engine/teller.h"
 #include "core/engine/tell.h"
+#include "core/engine/trouble.h"
 #include "core/intern/modules.h"
 #include "core/intern/timetable.h"
 #include "core/resource/process_context.h"
@@ -41,6 +42,7 @@ static struct otp_teller teller;
 static struct otp_resource resource;
 static uint64_t range_start_ns; /* the next flush covers time from here */
 static uint64_t flush_number;
+static struct otp_trouble lost; /* flushes that came to nothing */
 
 static void report(void *arg, const char *line, size_t len)
 {
@@ -125,6 +127,7 @@ bool otp_pipeline_open(void)
     otp_builders_forget();
     range_start_ns = otp_engine.start_ns;
     flush_number = 0;
+    lost = (struct otp_trouble){0};
     detect_resource();
     publish_context();
     otp_outputs_open(&heap);
@@ -197,11 +200,31 @@ static void add_arrears(const struct otp_arrears *a, void *arg)
 
 static void log_lost(enum otp_status status)
 {
+    uint64_t before;
+    uint64_t kind = otp_trouble_kind("flush", (uint64_t)status);
+    otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+    if (!otp_trouble_comes(&lost, kind, otp_sys_monotonic_ns(), &before)) {
+        return;
+    }
     struct otp_line line = {0};
     otp_line_str(&line, "a flush was lost: ");
     otp_line_str(&line, otp_status_text(status));
+    if (before > 0) {
+        otp_line_str(&line, "; lost before: ");
+        otp_line_u64(&line, before);
+    }
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
-    otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+}
+
+static void log_found(void)
+{
+    uint64_t count;
+    if (otp_trouble_ends(&lost, &count)) {
+        struct otp_line line = {0};
+        otp_line_str(&line, "flushes come out again; lost: ");
+        otp_line_u64(&line, count);
+        otp_engine_log(OTP_LOG_WARN, line.text, line.len);
+    }
 }
 
 static enum otp_status flush_visit(struct otp_tell *tell)
@@ -267,6 +290,8 @@ static bool flush_all(struct otp_tell *tell)
     if (failure != OTP_OK) {
         close_builders();
         otp_modules_fini(&modules);
+    } else if (has_written) {
+        log_found();
     }
     return has_written;
 }
@@ -312,6 +337,11 @@ bool otp_pipeline_scan(void)
     otp_signals_check();
     otp_snapshot_refresh(&heap);
     return look_again;
+}
+
+uint64_t otp_pipeline_look(void)
+{
+    return otp_snapshot_follow(&heap);
 }
 
 uint64_t otp_pipeline_pump(void)

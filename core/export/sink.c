@@ -38,11 +38,16 @@ void otp_sink_abandon(struct otp_sink *s)
 void otp_sink_describe_target(const struct otp_sink *s, const char *kind, struct otp_text target,
                               struct otp_line *line)
 {
-    otp_line_str(line, "cannot ");
-    otp_line_str(line, s->failed_step == NULL ? "use" : s->failed_step);
-    otp_line_str(line, " ");
+    if (s->failed_step != NULL) {
+        otp_line_str(line, "cannot ");
+        otp_line_str(line, s->failed_step);
+        otp_line_str(line, " ");
+    }
     otp_line_str(line, kind);
     otp_utf8_show(line, target, OTP_SHOWN_TARGET_MAX);
+    if (s->failed_step == NULL) {
+        return;
+    }
     otp_line_str(line, ": ");
     otp_line_str(line, otp_errno_text(s->error));
     if (s->hint != NULL) {

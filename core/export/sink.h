@@ -80,7 +80,8 @@ OTP_MUST_CHECK enum otp_status otp_sink_put(struct otp_sink *s, const struct otp
  */
 enum otp_status otp_sink_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_last);
 
-/* Adds "cannot <step> <target>: <error text>" about the last failure to line. */
+/* Adds "cannot <step> <target>: <error text>" about the last failure to line; the target alone when
+ * there was none since the last success. */
 void otp_sink_describe(const struct otp_sink *s, struct otp_line *line);
 
 /* Ends the sink; what is still queued is dropped and counted. */

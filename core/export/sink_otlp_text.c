@@ -272,8 +272,12 @@ void otp_sink_otlp_note_outcome(struct otp_sink_otlp *k, const struct otp_outcom
 void otp_sink_otlp_describe(const struct otp_sink *s, struct otp_line *line)
 {
     const struct otp_sink_otlp *k = (const struct otp_sink_otlp *)(const void *)s;
+    if (s->failed_step == NULL) {
+        put_target(k, line);
+        return;
+    }
     otp_line_str(line, "cannot ");
-    otp_line_str(line, s->failed_step == NULL ? "use" : s->failed_step);
+    otp_line_str(line, s->failed_step);
     otp_line_str(line, " ");
     put_target(k, line);
     otp_line_str(line, ": ");

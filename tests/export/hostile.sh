@@ -97,6 +97,24 @@ for code in 400 401 403 404 405 408 413 415 418 500 501 505 300 302 304 307; do
     end
 done
 
+begin "a refusal that stays is said once, counted, and said again when it is over"
+server "answers:400,400,400,200"
+run "http://127.0.0.1:$port" 1500 OTELPROF_INTERVAL=100ms
+[ "$flushes" -ge 5 ] || bad "only $flushes flushes"
+says "HTTP status 400" "taken as they are again; not so before: 3"
+equal "lines" 2 "$(wc -l < "$d/prof.err")"
+stop_server
+end
+
+begin "a refusal that changes is said again"
+server "answers:400,400,403,403,400,403,500"
+run "http://127.0.0.1:$port" 1500 OTELPROF_INTERVAL=100ms
+[ "$flushes" -ge 8 ] || bad "only $flushes flushes"
+says "HTTP status 400" "HTTP status 403; the same or the like before: 2" "HTTP status 500"
+equal "lines" 3 "$(wc -l < "$d/prof.err")"
+stop_server
+end
+
 for code in 429 502 503 504; do
     begin "$code is tried again until it is taken"
     server "answers:$code,200"
