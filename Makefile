@@ -155,9 +155,9 @@ $(GEN)/proto/%.pb-c.c $(GEN)/proto/%.pb-c.h: proto/%.proto $(PROTO_SRC)
 	@mkdir -p $(GEN)/proto
 	$(Q)protoc-c -Iproto --c_out=$(GEN)/proto $<
 
-# The functions on memory must not become calls of themselves.
+# The functions on memory must not become calls of themselves. No sanitizer: they read whole pieces of a page.
 $(O)/preload/memory_hot.o: private OTP_FLAGS += -ffreestanding -fno-builtin \
-    $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns)
+    $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns) $(if $(SANITIZED),-fno-sanitize=all)
 
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(TOOL_OBJ) $(HELP_OBJ) $(UNIT_OBJ))
 
@@ -222,7 +222,16 @@ unit: $(UNIT_RUN)  ## run the unit tests (T=name: one of them)
 $(UNIT_BIN): %: %.o $(HELP_OBJ) $(O)/libcore.a $(UNWIND)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(HELP_OBJ) $(CORE_LIBS) \
-	    $(PLAIN_LIBS) $(CHECK_LIBS) -pthread
+	    $(PLAIN_LIBS) $(CHECK_LIBS) $(UNIT_MORE) -pthread
+
+# Our functions on memory under other names, beside libc's.
+OWN_MEMORY := $(O)/tests/unit/own_memory.o
+$(OWN_MEMORY): $(O)/preload/memory_hot.o
+	$(call say,OBJCOPY,$@)
+	@mkdir -p $(@D)
+	$(Q)objcopy --prefix-symbols=own_ $< $@
+$(O)/tests/unit/test_preload_memory: private UNIT_MORE := $(OWN_MEMORY)
+$(O)/tests/unit/test_preload_memory: $(OWN_MEMORY)
 
 # Any other test program that links core: `make build/obj-release-gcc/tests/diff/NAME`.
 $(O)/tests/%: $(O)/tests/%.o $(O)/libcore.a $(UNWIND)
@@ -231,7 +240,7 @@ $(O)/tests/%: $(O)/tests/%.o $(O)/libcore.a $(UNWIND)
 
 # ---- gates ---------------------------------------------------------------------------------------
 
-GATES := check-exports check-imports check-hot check-layers check-headers check-style check-words
+GATES := check-exports check-imports check-hot check-layers check-headers check-style check-words check-options
 .PHONY: gates $(GATES) format check-format
 gates: $(GATES)  ## all structural gates below
 
@@ -250,6 +259,9 @@ check-style:  ## sizes, complexity, comments, licence line
 check-words:  ## the text speaks of the project only
 	@sh tools/dev/check_words.sh
 
+check-options:  ## the variables in the code, in the README and in tests/contract are the same
+	@sh tools/dev/options_table.sh tests/contract/options.txt README.md
+
 C_FILES = $(sort $(shell find core preload tools tests -name '*.[ch]'))
 format:  ## lay the source out with clang-format 14
 	$(Q)clang-format-14 -i $(C_FILES)
@@ -258,14 +270,14 @@ check-format:  ## would `make format` change anything?
 
 # ---- the long targets ----------------------------------------------------------------------------
 
-.PHONY: check demo bench accuracy interop parity install clean help
+.PHONY: check demo bench accuracy interop parity roots install clean help
 check: test-deps  ## install what the tests need, then run all tests and gates
 	@MAKE='$(MAKE)' UNITS='$(UNIT_BIN)' sh tools/dev/check.sh $(GATES)
 demo: deps all  ## profile a real program; leave a profile and a flame graph
 	@sh tools/dev/demo.sh
 bench: all  ## measure the cost
 	@sh tests/bench/run.sh
-accuracy interop parity: all  ## the named suite
+accuracy interop parity roots: all  ## the named suite
 	@sh tests/$@/run.sh
 
 install: all  ## install to DESTDIR and PREFIX

@@ -96,29 +96,48 @@ TRAP(int, rename, const char *from, const char *to)
 TRAP(int, socket, int a, int b, int c)
 
 /* The functions on memory that every compiler and library takes for granted. */
-#define TRAP_MEMORY(type, name, body, ...)                                                         \
-    __attribute__((optimize("no-tree-loop-distribute-patterns"))) type name(__VA_ARGS__)           \
-    {                                                                                              \
-        called += is_main_there;                                                                   \
-        body                                                                                       \
-    }
+#define OWN_LOOP __attribute__((optimize("no-tree-loop-distribute-patterns")))
 
-TRAP_MEMORY(
-    void *, memcpy, char *d = to; const char *s = from; while (n-- > 0) { *d++ = *s++; } return to;
-    , void *to, const void *from, size_t n)
-TRAP_MEMORY(
-    void *, memset, char *d = to; while (n-- > 0) { *d++ = (char)byte; } return to;
-    , void *to, int byte, size_t n)
-TRAP_MEMORY(
-    int, strcmp,
+OWN_LOOP void *memcpy(void *to, const void *from, size_t n)
+{
+    char *d = to;
+    const char *s = from;
+    called += is_main_there;
+    while (n-- > 0) {
+        *d++ = *s++;
+    }
+    return to;
+}
+
+OWN_LOOP void *memset(void *to, int byte, size_t n)
+{
+    char *d = to;
+    called += is_main_there;
+    while (n-- > 0) {
+        *d++ = (char)byte;
+    }
+    return to;
+}
+
+OWN_LOOP int strcmp(const char *a, const char *b)
+{
+    called += is_main_there;
     while (*a == *b && *a != 0) {
         a++;
         b++;
-    } return (unsigned char)*a -
-        (unsigned char)*b;
-    , const char *a, const char *b)
-TRAP_MEMORY(
-    size_t, strlen, size_t n = 0; while (s[n] != 0) { n++; } return n;, const char *s)
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+OWN_LOOP size_t strlen(const char *s)
+{
+    size_t n = 0;
+    called += is_main_there;
+    while (s[n] != 0) {
+        n++;
+    }
+    return n;
+}
 
 HOST_NOINLINE static void works_alone(void)
 {

@@ -15,7 +15,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export LC_ALL=C
 ld -r -o "$out" "$@"
-nm -u "$out" | awk '{ print $2 }' | grep -v '^_GLOBAL_OFFSET_TABLE_$' | sort -u > "$work/need" || true
+nm -u "$out" > "$work/undefined"
+awk '$2 != "_GLOBAL_OFFSET_TABLE_" { print $2 }' "$work/undefined" | sort -u > "$work/need"
 awk '!/^#/ && NF == 1 { print "no reason given: " $1 }' "$allow" > "$work/bad"
 awk '!/^#/ && NF { print $1 }' "$allow" | sort -u > "$work/allowed"
 comm -23 "$work/need" "$work/allowed" > "$work/extra"

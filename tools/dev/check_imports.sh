@@ -19,7 +19,7 @@ sed -n 's/^\(.*\)@*@GLIBC_\([0-9.]*\).*/\2 \1/p' "$work/all" | while read -r ver
     [ "$(printf '%s\n%s\n' "$version" "$oldest" | sort -V | tail -n 1)" = "$oldest" ] ||
         echo "needs glibc $version: $name"
 done >> "$work/bad"
-grep '@' "$work/all" | grep -v '@GLIBC_[0-9]' | sed 's/^/not a public glibc version: /' >> "$work/bad" || true
+awk '/@/ && !/@GLIBC_[0-9]/ { print "not a public glibc version: " $0 }' "$work/all" >> "$work/bad"
 cat "$work/bad"
 comm -13 "$work/names" "$work/allowed" | tr '\n' ' ' | sed 's/^\(..*\)$/listed but not used here: \1\n/'
 n=$(wc -l < "$work/names")

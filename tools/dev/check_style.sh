@@ -22,10 +22,13 @@ command -v pmccabe > /dev/null || {
     exit 1
 }
 # Columns: complexity with a switch counted once, McCabe's own, statements, first line, lines, file(line): name.
-xargs pmccabe < "$work/c" > "$work/sizes" 2> "$work/pmccabe.err" || true
+xargs pmccabe < "$work/c" > "$work/sizes" 2> "$work/unread"
 awk -F '\t' -v f=$max_function -v c=$max_complexity '
     $5 > f { print $6 ": " $5 " lines, at most " f }
     $1 > c { print $6 ": complexity " $1 ", at most " c }' "$work/sizes" >> "$work/bad"
+
+# What it cannot make out, it has not looked at.
+sed 's/^/pmccabe: /' "$work/unread" >> "$work/bad"
 
 cat "$work/bad"
 files=$(($(wc -l < "$work/c") + $(wc -l < "$work/other")))
