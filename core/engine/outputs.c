@@ -66,15 +66,11 @@ static bool is_failing(const struct output *o)
     return o->trouble.now != 0;
 }
 
-/* The way in which it fails, which names no file and no time. */
+/* Why it fails; at which step, and of which file, is no news. */
 static uint64_t failure_kind(const struct output *o)
 {
-    const struct otp_sink *s = &o->sink.base;
-    uint64_t number = (uint64_t)(unsigned)s->error;
-    if (o->is_otlp) {
-        number = otp_trouble_kind(o->sink.otlp.reason, number);
-    }
-    return otp_trouble_kind(s->failed_step == NULL ? "" : s->failed_step, number);
+    return otp_trouble_kind(o->is_otlp ? o->sink.otlp.reason : "",
+                            (uint64_t)(unsigned)o->sink.base.error);
 }
 
 static void log_failure(struct output *o)
