@@ -12,6 +12,10 @@ judge.py attr KEY FILE            a resource attribute
 judge.py note KEY FILE...         a profile attribute, summed when it is a number
 judge.py period TYPE FILE         the period of that profile
 judge.py sample-attr KEY FILE...  the values that samples have for this attribute, one a line
+judge.py links TYPE FILE...       value, trace id, span id, most first; "-" and "-" for samples without
+judge.py by KEY TYPE FILE...      value, value of that sample attribute, most first; "-" for samples without
+judge.py dropped TYPE FILE...     the sum of the profiles' counts of dropped attributes
+judge.py id TYPE FILE...          profile ids, one a line
 judge.py mappings FILE...         file names of the mappings that frames lie in
 judge.py profiles FILE...         type, number of samples, duration in ns
 
@@ -111,7 +115,7 @@ def load(path):
 
 
 class Profile:
-    """One profile: what it counts, its samples as (value, [functions], {attribute: value}, [mappings])."""
+    """One profile: what it counts, its samples as (value, [functions], {attribute: value}, [mappings], link)."""
 
     def __init__(self, file, raw, resource):
         m = fields(raw)
@@ -121,6 +125,8 @@ class Profile:
         self.duration = one(m, 4)
         self.period = one(m, 6)
         self.resource = resource
+        self.id = one(m, 7, b"").hex()
+        self.dropped = one(m, 8)
         self.notes = dict(file.attributes[i] for i in numbers(m[11]))
         self.samples = []
         for raw_sample in m[2]:
@@ -130,7 +136,7 @@ class Profile:
             value = sum(values) if values else times
             frames, mappings = file.stacks[one(s, 1)]
             attributes = dict(file.attributes[i] for i in numbers(s[2]))
-            self.samples.append((value, frames, attributes, mappings))
+            self.samples.append((value, frames, attributes, mappings, file.links[one(s, 3)]))
 
     def total(self):
         return sum(s[0] for s in self.samples)
@@ -146,6 +152,8 @@ class File:
         for raw in d[6]:
             m = fields(raw)
             self.attributes.append((self.strings[one(m, 1)], any_value(one(m, 2, b""))))
+        links = [fields(raw) for raw in d[4]]
+        self.links = [(one(m, 1, b"").hex() or "-", one(m, 2, b"").hex() or "-") for m in links] or [("-", "-")]
         functions = [self.strings[one(fields(raw), 1)] for raw in d[3]]
         mappings = [self.strings[one(fields(raw), 4)] for raw in d[1]]
         locations = []
@@ -185,9 +193,18 @@ def wanted(files, kind):
 def ranked(files, kind, key):
     sums = collections.Counter()
     for p in wanted(files, kind):
-        for value, frames, _, _ in p.samples:
+        for value, frames, *_ in p.samples:
             for name in key(frames):
                 sums[name] += value
+    for name, value in sums.most_common():
+        print(value, name)
+
+
+def grouped(files, kind, key):
+    sums = collections.Counter()
+    for p in wanted(files, kind):
+        for sample in p.samples:
+            sums[key(sample)] += sample[0]
     for name, value in sums.most_common():
         print(value, name)
 
@@ -196,7 +213,7 @@ def heap_table(files, prefix):
     table = {}
     for column, kind in enumerate(("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")):
         for p in wanted(files, kind):
-            for value, frames, _, _ in p.samples:
+            for value, frames, *_ in p.samples:
                 for name in set(frames):
                     if name.startswith(prefix):
                         table.setdefault(name, [0, 0, 0, 0])[column] += value
@@ -207,7 +224,7 @@ def heap_table(files, prefix):
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     verb, rest = sys.argv[1], sys.argv[2:]
-    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2}.get(verb, 1)
+    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2, "by": 2}.get(verb, 1)
     args, files = rest[:words], [File(p) for p in rest[words:]]
     profiles = [p for f in files for p in f.profiles]
     if verb == "totals":
@@ -234,6 +251,14 @@ def main():
     elif verb == "sample-attr":
         for value in sorted({str(s[2][args[0]]) for p in profiles for s in p.samples if args[0] in s[2]}):
             print(value)
+    elif verb == "links":
+        grouped(files, args[0], lambda s: "%s %s" % s[4])
+    elif verb == "by":
+        grouped(files, args[1], lambda s: s[2].get(args[0], "-"))
+    elif verb == "dropped":
+        print(sum(p.dropped for p in profiles if p.type == args[0]))
+    elif verb == "id":
+        print("\n".join(p.id for p in profiles if p.type == args[0]))
     elif verb == "mappings":
         for name in sorted({m for p in profiles for s in p.samples for m in s[3]}):
             print(name)

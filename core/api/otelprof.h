@@ -19,6 +19,8 @@ extern "C" {
 /* Grows when functions are added; none is ever taken away. */
 #define OTELPROF_API 1
 
+typedef __INT64_TYPE__ otelprof_number;
+
 /* What the library exports. Programs use the functions below, which look whether it is there. */
 #define OTELPROF_WEAK_ __attribute__((weak))
 extern const char *otelprof_v1_version(void) OTELPROF_WEAK_;
@@ -26,7 +28,7 @@ extern void otelprof_v1_span_set(const void *trace_id, const void *span_id) OTEL
 extern void otelprof_v1_span_clear(void) OTELPROF_WEAK_;
 extern int otelprof_v1_span_get(void *trace_id, void *span_id) OTELPROF_WEAK_;
 extern void otelprof_v1_label_push(const char *key, const char *value) OTELPROF_WEAK_;
-extern void otelprof_v1_label_push_int(const char *key, long long value) OTELPROF_WEAK_;
+extern void otelprof_v1_label_push_int(const char *key, otelprof_number value) OTELPROF_WEAK_;
 extern void otelprof_v1_label_pop(void) OTELPROF_WEAK_;
 extern void otelprof_v1_thread_name(const char *name) OTELPROF_WEAK_;
 extern int otelprof_v1_profile_id(const char *type, void *id) OTELPROF_WEAK_;
@@ -40,7 +42,9 @@ extern int otelprof_v1_profile_id(const char *type, void *id) OTELPROF_WEAK_;
 #define OTELPROF_AT_(name)                                                                         \
     __extension__({                                                                                \
         __typeof__(&otelprof_v1_##name) otelprof_at_;                                              \
-        __asm__("movq otelprof_v1_" #name "@GOTPCREL(%%rip), %0" : "=r"(otelprof_at_));            \
+        __asm__(".weak otelprof_v1_" #name "\n\t"                                                  \
+                "movq otelprof_v1_" #name "@GOTPCREL(%%rip), %0"                                   \
+                : "=r"(otelprof_at_));                                                             \
         otelprof_at_;                                                                              \
     })
 #else
@@ -56,8 +60,8 @@ static inline const char *otelprof_version(void)
 
 /*
  * Makes a span the current one of the calling thread: samples taken here carry its link from now
- * on, and memory allocated here as long as it lives. trace_id: 16 bytes, span_id: 8 bytes, as in W3C
- * Trace Context; both are copied. NULL or all zeros in either is otelprof_span_clear().
+ * on, and memory allocated here as long as it lives. trace_id: 16 bytes, span_id: 8 bytes, as in
+ * W3C Trace Context; both are copied. NULL or all zeros in either is otelprof_span_clear().
  *
  * A span set here wins over one that an SDK publishes in the thread context of OpenTelemetry
  * (otel_thread_ctx_v1), until it is cleared. A few nanoseconds. In signal handlers, if the handler
@@ -112,9 +116,9 @@ static inline void otelprof_label_push(const char *key, const char *value)
 }
 
 /* The same with a number as value. */
-static inline void otelprof_label_push_int(const char *key, long long value)
+static inline void otelprof_label_push_int(const char *key, otelprof_number value)
 {
-    void (*f)(const char *, long long) = OTELPROF_AT_(label_push_int);
+    void (*f)(const char *, otelprof_number) = OTELPROF_AT_(label_push_int);
     if (f != 0) {
         f(key, value);
     }
@@ -186,7 +190,11 @@ class label
     {
         otelprof_label_push(key, value);
     }
-    label(const char *key, long long value)
+    label(const char *key, otelprof_number value)
+    {
+        otelprof_label_push_int(key, value);
+    }
+    label(const char *key, int value)
     {
         otelprof_label_push_int(key, value);
     }

@@ -99,7 +99,7 @@ static bool observe(const struct job *j, const struct otp_live *item, uint32_t d
 {
     struct otp_ring *r = otp_thread_ring(j->thread);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
-    struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth);
+    struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth, 0);
     if (rec == NULL) {
         otp_capture_wake();
         return false;

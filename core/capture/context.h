@@ -8,11 +8,12 @@
 
 #include <stdint.h>
 
-#define OTP_THREAD_NAME_MAX 16 /* as the kernel keeps it, NUL included */
+#define OTP_THREAD_NAME_MAX 16  /* as the kernel keeps it, NUL included */
+#define OTP_CONTEXT_NAME_MAX 48 /* as the program may give it */
 
 struct otp_context {
     int32_t thread_id; /* 0: not part of it */
-    char thread_name[OTP_THREAD_NAME_MAX];
+    char thread_name[OTP_CONTEXT_NAME_MAX];
 };
 
 /* Number of a context, made when new; 0 when the table is full. name may be NULL. Context: hot. */

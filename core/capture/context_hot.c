@@ -60,7 +60,7 @@ uint32_t otp_context_number(const char *name, int32_t thread_id)
     struct otp_context wanted;
     memset(&wanted, 0, sizeof(wanted));
     if (name != NULL && otp_settings.has_thread_name) {
-        memcpy(wanted.thread_name, name, strnlen(name, OTP_THREAD_NAME_MAX - 1));
+        memcpy(wanted.thread_name, name, strnlen(name, OTP_CONTEXT_NAME_MAX - 1));
     }
     wanted.thread_id = otp_settings.has_thread_id ? thread_id : 0;
     if (wanted.thread_name[0] == '\0' && wanted.thread_id == 0) {

@@ -12,7 +12,7 @@
 
 void otp_names_refresh(struct otp_thread *t)
 {
-    if (!otp_settings.has_thread_name || t->tid == 0) {
+    if (!otp_settings.has_thread_name || t->tid == 0 || otp_load_relaxed(&t->has_own_name) != 0) {
         return;
     }
     uint32_t before = otp_load_relaxed(&t->context);

@@ -33,8 +33,9 @@ struct otp_thread {
     uint32_t busy;
     uint32_t context;     /* atomic: the worker corrects it when the name changed behind our back */
     uint32_t names_epoch; /* of its name */
-    uintptr_t busy_sp;    /* host stack pointer when busy was set */
-    uint32_t scratch;     /* scratch stack in use while busy, plus 1 */
+    uint32_t has_own_name; /* the program named it for us: the kernel's name does not count */
+    uintptr_t busy_sp;     /* host stack pointer when busy was set */
+    uint32_t scratch;      /* scratch stack in use while busy, plus 1 */
     uint32_t has_timer;
     uint32_t is_off;   /* no ticks: its alternate stack is too small for one */
     uintptr_t alt_low; /* alternate signal stack; both 0 when there is none */
@@ -68,6 +69,11 @@ struct otp_tls {
     uint32_t is_nested;        /* inside the host's allocator on behalf of a hook */
     uint32_t is_refused;       /* there was no record for this thread */
     uintptr_t jump_pc;         /* where a jump off an alternate stack goes on; see altstack.h */
+    uint32_t has_span;         /* the program has set one: the two ids below */
+    uint32_t has_labels;       /* there are some in labels */
+    uint32_t is_ended;         /* the thread is at its end: it gets no labels any more */
+    uint64_t span[3];          /* trace id, span id */
+    struct otp_labels *labels; /* NULL: none were ever pushed, or the thread is at its end */
 };
 
 /* Grows when a thread renames another: each then asks for its name at its next sample. */
@@ -93,6 +99,9 @@ void otp_thread_begin(struct otp_thread *t);
 void *otp_thread_run(void *arg);
 /* Sets the name that the calling thread's samples carry from now on. Context: hot. */
 void otp_thread_set_name(struct otp_thread *t, const char *name);
+/* The name that the program wants the calling thread to have in profiles; NULL: the kernel's.
+ * Context: hot, but not in a signal handler. */
+void otp_thread_name_for_profiles(const char *name);
 /* The calling thread ends: no more ticks; the record goes to the worker. Context: hot. */
 void otp_thread_end(void);
 /* Record number n, or NULL when there are fewer. Context: any. */

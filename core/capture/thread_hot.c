@@ -11,6 +11,7 @@
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
+#include "core/capture/labels.h"
 #include "core/capture/scratch.h"
 #include "core/capture/timer.h"
 
@@ -105,6 +106,7 @@ struct otp_thread *otp_thread_claim(void)
             t->start_c11 = NULL;
             t->context = 0;
             t->names_epoch = 0;
+            t->has_own_name = 0;
             t->tid = 0;
             t->random_gap = 0;
             t->stack_low = 0;
@@ -173,15 +175,19 @@ void otp_thread_prepare(struct otp_thread *t, void *(*start)(void *), void *arg,
     t->start_arg = arg;
     t->start_stack_bytes = stack_bytes;
     memset(t->start_name, 0, sizeof(t->start_name));
-    if (c != NULL) {
-        memcpy(t->start_name, c->thread_name, sizeof(t->start_name));
+    if (c != NULL && creator->has_own_name == 0) {
+        memcpy(t->start_name, c->thread_name, sizeof(t->start_name) - 1);
     }
 }
 
 void otp_thread_begin(struct otp_thread *t)
 {
     otp_thread_attach(t, t->start_stack_bytes);
-    otp_thread_set_name(t, t->start_name);
+    if (t->start_name[0] != '\0') {
+        otp_thread_set_name(t, t->start_name);
+    } else {
+        name_from_kernel(t);
+    }
     if (otp_settings.is_cpu_on && otp_capture_is_on()) {
         (void)otp_timer_start(t);
     }
@@ -202,6 +208,22 @@ void otp_thread_set_name(struct otp_thread *t, const char *name)
     otp_store_relaxed(&t->context, otp_context_number(name, t->tid));
 }
 
+void otp_thread_name_for_profiles(const char *name)
+{
+    struct otp_thread *t = otp_tls.thread;
+    t = t == NULL && otp_settings.need_worker != NULL ? otp_thread_current() : t;
+    if (t == NULL) {
+        return;
+    }
+    bool has_name = name != NULL && name[0] != '\0';
+    otp_store_relaxed(&t->has_own_name, has_name ? 1 : 0);
+    if (has_name) {
+        otp_thread_set_name(t, name);
+    } else {
+        name_from_kernel(t);
+    }
+}
+
 void otp_thread_end(void)
 {
     struct otp_thread *t = otp_tls.thread;
@@ -212,6 +234,7 @@ void otp_thread_end(void)
         otp_enter_last_tick();
         otp_timer_stop(t);
     }
+    otp_labels_end(); /* the record, and what belongs to it, may soon be another thread's */
     /* What runs after this (destructors of thread-specific data) may still allocate and use the
      * record. */
     otp_store_release(&t->state, OTP_THREAD_ENDED);
@@ -295,7 +318,9 @@ bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp)
     uint32_t epoch = otp_load_relaxed(&otp_names_epoch);
     if (OTP_UNLIKELY(t->names_epoch != epoch)) {
         t->names_epoch = epoch;
-        name_from_kernel(t);
+        if (t->has_own_name == 0) {
+            name_from_kernel(t);
+        }
     }
     return true;
 }

@@ -15,6 +15,7 @@
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
+#include "core/capture/labels.h"
 #include "core/capture/object.h"
 #include "core/capture/perf.h"
 #include "core/capture/scratch.h"
@@ -44,9 +45,12 @@ static void sample(void *arg)
     struct otp_thread *t = k->thread;
     uint32_t extra = k->leaf != 0 ? 1 : 0;
     uint32_t depth = otp_unwind_run(k->unwind);
+    struct otp_tag tag;
+    size_t tag_bytes = otp_tag_take(&tag) ? otp_tag_bytes(&tag) : 0;
     struct otp_ring *r = otp_thread_ring(t);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
-    struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth + extra);
+    struct otp_record *rec =
+        r == NULL ? NULL : otp_ring_reserve(r, depth + extra, (unsigned)(tag_bytes / 8));
     if (rec == NULL) {
         otp_count(OTP_COUNT_RING_FULL, 1);
         otp_capture_wake();
@@ -70,6 +74,7 @@ static void sample(void *arg)
         rec->frames[0] = otp_frame_make(number, k->leaf);
     }
     memcpy(rec->frames + extra, otp_unwind_frames(k->unwind), depth * sizeof(rec->frames[0]));
+    memcpy(rec->frames + extra + depth, &tag, tag_bytes);
     otp_ring_commit(r, rec);
     otp_thread_wake_at_half(r, used);
     otp_capture_note_sample();

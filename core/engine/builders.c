@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "core/base/sys.h"
 #include "core/base/version.h"
+#include "core/capture/ids.h"
 #include "core/encode/otep239.h"
 #include "core/encode/otlp.h"
 #include "core/encode/pprof.h"
@@ -15,6 +17,37 @@ static struct otp_otep239_builder *otep239;
 static struct otp_tee *tee;
 static struct otp_visitor *visitor; /* NULL: not open */
 
+/* Ids asked for since the last flush, of the profiles of one builder. */
+struct id_source {
+    uint32_t count;
+    bool has_timestamps;
+};
+static struct id_source otlp_ids;
+static struct id_source otep239_ids;
+
+/*
+ * Two for each type, of its sums and of its observations: those that the profile will have are
+ * known to the program already. What is live now is a sum in any case.
+ */
+static void make_id(void *arg, uint8_t out_id[16])
+{
+    struct id_source *s = arg;
+    uint32_t type = s->count / 2 % OTP_IDS_TYPES;
+    bool is_seen = s->count % 2 == 1;
+    s->count++;
+    if (is_seen == (s->has_timestamps && type < OTP_IDS_TYPES - 2)) {
+        otp_ids_at(type, out_id);
+    } else {
+        otp_sys_random(out_id, 16);
+        out_id[0] |= 0x80;
+    }
+}
+
+static void begin_ids(struct id_source *s, const struct otp_builders_options *options)
+{
+    *s = (struct id_source){.has_timestamps = options->has_timestamps};
+}
+
 static bool open_otlp(struct otp_heap *heap, const struct otp_builders_options *options)
 {
     const struct otp_otlp_options o = {
@@ -23,7 +56,10 @@ static bool open_otlp(struct otp_heap *heap, const struct otp_builders_options *
         .scope_name = otp_text_of("libotelprof"),
         .scope_version = otp_text_of(OTP_VERSION),
         .fold_counts = options->has_timestamps,
+        .make_id = make_id,
+        .make_id_arg = &otlp_ids,
     };
+    begin_ids(&otlp_ids, options);
     return otp_otlp_builder_create(heap, &o, &otlp) == OTP_OK;
 }
 
@@ -58,7 +94,10 @@ static bool open_otep239(struct otp_heap *heap, const struct otp_builders_option
                      .resource_attr_count = options->resource_attr_count,
                      .scope_name = otp_text_of("libotelprof"),
                      .scope_version = otp_text_of(OTP_VERSION)},
+        .make_id = make_id,
+        .make_id_arg = &otep239_ids,
     };
+    begin_ids(&otep239_ids, options);
     return otp_otep239_builder_create(heap, &o, &otep239) == OTP_OK;
 }
 
@@ -150,6 +189,8 @@ enum otp_status otp_builders_finish_part(size_t number, struct otp_buf *out)
 
 void otp_builders_clear(void)
 {
+    otlp_ids.count = 0;
+    otep239_ids.count = 0;
     if (otlp != NULL) {
         otp_otlp_builder_clear(otlp);
     }

@@ -16,14 +16,17 @@
 #include "core/base/hotmem.h"
 #include "core/base/real.h"
 #include "core/base/sys.h"
+#include "core/base/tag.h"
 #include "core/capture/alloc.h"
 #include "core/capture/arch.h"
 #include "core/capture/arrears.h"
 #include "core/capture/altstack.h"
 #include "core/capture/capture.h"
+#include "core/capture/ids.h"
 #include "core/capture/perf.h"
 #include "core/capture/scratch.h"
 #include "core/capture/signals.h"
+#include "core/capture/slot.h"
 #include "core/capture/snapshot.h"
 #include "core/capture/spawn.h"
 #include "core/capture/thread.h"
@@ -114,7 +117,8 @@ static void apply_settings(const struct otp_conf *conf)
     otp_settings.need_worker = otp_worker_ensure;
     otp_settings.quiet = quiet;
     uint32_t ring = RING_BYTES;
-    while (ring < 4 * (sizeof(struct otp_record) + 8U * (conf->max_depth + 1))) {
+    while (ring <
+           4 * (sizeof(struct otp_record) + sizeof(struct otp_tag) + 8U * (conf->max_depth + 1))) {
         ring *= 2;
     }
     otp_settings.ring_bytes = ring;
@@ -200,6 +204,7 @@ static void after_fork_in_child(void)
         return;
     }
     otp_ledger_each(set_baseline, NULL);
+    otp_ids_draw();
     start_timer();
 }
 
@@ -249,6 +254,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     }
     otp_unwind_init();
     first_snapshot();
+    otp_slot_start();
     otp_spawn_init();
     otp_altstack_init((size_t)getauxval(AT_MINSIGSTKSZ));
     attach_main_thread();
@@ -257,6 +263,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
         (void)otp_real.at_quick_exit(at_quick_exit_stop, __dso_handle);
     }
     otp_alloc_init();
+    otp_ids_draw();
     otp_store_release(&otp_capture_state, OTP_CAPTURE_ON);
     start_timer();
 }

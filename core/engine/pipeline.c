@@ -12,10 +12,12 @@
 #include "core/base/version.h"
 #include "core/capture/arrears.h"
 #include "core/capture/capture.h"
+#include "core/capture/ids.h"
 #include "core/capture/names.h"
 #include "core/capture/perf.h"
 #include "core/capture/scan.h"
 #include "core/capture/signals.h"
+#include "core/capture/slot.h"
 #include "core/capture/snapshot.h"
 #include "core/capture/thread.h"
 #include "core/engine/builders.h"
@@ -26,17 +28,23 @@
 #include "core/engine/tell.h"
 #include "core/engine/trouble.h"
 #include "core/intern/modules.h"
+#include "core/intern/tags.h"
 #include "core/intern/timetable.h"
 #include "core/resource/process_context.h"
 #include "core/resource/resource.h"
+#include "core/resource/thread_keys.h"
 
 #define MESSAGE_MAX ((size_t)64 << 20)
+/* What a span with labels costs on its way through a flush: tag, sample, link, attributes, message.
+ */
+#define TAG_SHARE_BYTES 512
 #define MAX_RESOURCE_ATTRS OTP_RESOURCE_ATTRS_MAX
 
 static struct otp_heap heap;       /* everything that outlives a flush */
 static struct otp_heap flush_heap; /* builders and their ids; emptied when it has grown large */
 static struct otp_timetable times;
 static struct otp_timetable allocs; /* allocations one by one; empty unless they carry times */
+static struct otp_tags tags;        /* of both */
 static struct otp_modules modules;
 static struct otp_teller teller;
 static struct otp_resource resource;
@@ -69,7 +77,7 @@ static bool open_builders(void)
     if (!otp_builders_open(&flush_heap, &options)) {
         return false;
     }
-    otp_teller_init(&teller, &flush_heap, otp_builders_visitor(), &modules);
+    otp_teller_init(&teller, &flush_heap, otp_builders_visitor(), &modules, &tags);
     return true;
 }
 
@@ -123,6 +131,9 @@ bool otp_pipeline_open(void)
     otp_heap_init(&flush_heap, share);
     otp_timetable_init(&times, &heap);
     otp_timetable_init(&allocs, &heap);
+    otp_tags_init(&tags, &heap, otp_thread_keys_name, NULL);
+    tags.max_values = conf->max_labels;
+    tags.max_entries = (uint32_t)(share / TAG_SHARE_BYTES);
     otp_modules_init(&modules, &heap);
     otp_builders_forget();
     range_start_ns = otp_engine.start_ns;
@@ -132,6 +143,23 @@ bool otp_pipeline_open(void)
     publish_context();
     otp_outputs_open(&heap);
     return true;
+}
+
+/* Numbers the tag of a sample that belongs to t, which counts what is not kept of it. */
+static uint32_t take_tag(struct otp_timetable *t, const void *tag, size_t len)
+{
+    if (len == 0) {
+        return OTP_TAGS_NONE;
+    }
+    struct otp_tags_result r = otp_tags_add(&tags, tag, len);
+    if (r.dropped_attrs > 0) {
+        t->dropped_attrs += r.dropped_attrs;
+        otp_count(OTP_COUNT_LABELS, r.dropped_attrs);
+    }
+    if (r.is_dropped) {
+        otp_count(OTP_COUNT_LINKS, 1);
+    }
+    return r.number;
 }
 
 static void drain_ring(struct otp_ring *r)
@@ -151,7 +179,9 @@ static void drain_ring(struct otp_ring *r)
             s.count = rec->cpu_ns;
             s.cpu_ns = rec->bytes;
         }
-        if (!otp_timetable_add(is_alloc ? &allocs : &times, &s)) {
+        struct otp_timetable *table = is_alloc ? &allocs : &times;
+        s.tag = take_tag(table, rec->frames + rec->depth, (size_t)rec->tag_words * 8);
+        if (!otp_timetable_add(table, &s)) {
             otp_count(OTP_COUNT_WORKER_MEMORY, rec->count);
         }
         otp_ring_pop(r);
@@ -160,6 +190,7 @@ static void drain_ring(struct otp_ring *r)
 
 void otp_pipeline_drain(void)
 {
+    otp_thread_keys_expire();
     for (uint32_t n = 0;; n++) {
         struct otp_thread *t = otp_thread_get(n);
         if (t == NULL) {
@@ -300,6 +331,10 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
 {
     otp_creds_follow();
     follow_context();
+    if (otp_load_relaxed(&otp_slot_kind) != OTP_SLOT_NONE) {
+        otp_thread_keys_refresh();
+        otp_slot_ignore(otp_thread_keys_are_foreign());
+    }
     uint64_t now = otp_sys_realtime_ns();
     now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
     if (!otp_builders_are_open() && !open_builders()) {
@@ -316,14 +351,29 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
     if (flush_all(&tell)) {
         flush_number++;
         range_start_ns = now;
+        otp_ids_draw();
     }
     otp_timetable_clear(&times);
     otp_timetable_clear(&allocs);
+    otp_tags_clear(&tags);
     otp_builders_clear();
     if (otp_builders_are_open() && flush_heap.mapped_bytes > flush_heap.limit_bytes / 2) {
         close_builders();
     }
     (void)otp_outputs_pump(deadline_ns, is_last);
+}
+
+/* Where the thread context is, and whether it is of a kind that we know. */
+static void follow_thread_context(bool *look_again)
+{
+    uint32_t before = otp_load_relaxed(&otp_slot_kind);
+    *look_again = otp_slot_refresh() || *look_again;
+    if (otp_load_relaxed(&otp_slot_kind) != OTP_SLOT_NONE) {
+        if (before == OTP_SLOT_NONE) {
+            otp_thread_keys_refresh();
+        }
+        otp_slot_ignore(otp_thread_keys_are_foreign());
+    }
 }
 
 bool otp_pipeline_scan(void)
@@ -336,6 +386,7 @@ bool otp_pipeline_scan(void)
     }
     otp_signals_check();
     otp_snapshot_refresh(&heap);
+    follow_thread_context(&look_again);
     return look_again;
 }
 

@@ -39,6 +39,11 @@ static size_t losses(enum otp_counter_scope scope, struct otp_attr *out, char st
     return count;
 }
 
+static uint32_t clamp_u32(uint64_t n)
+{
+    return n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
+}
+
 /* Where the ticks came from, and how far apart they were if that is not what was asked. */
 static size_t engine_attrs(const struct otp_timetable *times, struct otp_attr *out)
 {
@@ -90,17 +95,18 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *ti
         .duration_ns = t->duration_ns,
         .attrs = attrs,
         .attr_count = attr_count,
+        .dropped_attributes = clamp_u32(times->dropped_attrs),
     };
     OTP_TRY(t->visitor->begin_profile(t->visitor, &profile));
     for (size_t i = 0; i < times->entry_count; i++) {
         const struct otp_time_entry *e = &times->entries[i];
-        uint32_t ids[2];
+        uint32_t ids[OTP_TELLER_ATTRS_MAX];
         int64_t values[2] = {(int64_t)e->count, (int64_t)e->cpu_ns};
-        struct otp_visit_sample sample = {
-            .attrs = ids, .values = values, .timestamp_ns = time_within(t, e->time_ns)};
+        struct otp_visit_sample sample = {.values = values,
+                                          .timestamp_ns = time_within(t, e->time_ns)};
         OTP_TRY(
             otp_teller_stack(t->teller, otp_timetable_frames(times, e), e->depth, &sample.stack));
-        OTP_TRY(otp_teller_context(t->teller, e->context, ids, &sample.attr_count));
+        OTP_TRY(otp_teller_knowledge(t->teller, e->context, e->tag, ids, &sample));
         OTP_TRY(t->visitor->sample(t->visitor, &sample));
     }
     return t->visitor->end_profile(t->visitor);
@@ -151,11 +157,11 @@ static void tell_values(struct otp_tell *t, const struct otp_account *a, const i
     if ((values[0] | values[1] | values[2] | values[3]) == 0 || t->status != OTP_OK) {
         return;
     }
-    uint32_t ids[2];
-    struct otp_visit_sample sample = {.attrs = ids, .values = values, .timestamp_ns = timestamp_ns};
+    uint32_t ids[OTP_TELLER_ATTRS_MAX];
+    struct otp_visit_sample sample = {.values = values, .timestamp_ns = timestamp_ns};
     t->status = otp_teller_stack(t->teller, a->frames, a->depth, &sample.stack);
     if (t->status == OTP_OK) {
-        t->status = otp_teller_context(t->teller, a->context, ids, &sample.attr_count);
+        t->status = otp_teller_knowledge(t->teller, a->context, 0, ids, &sample);
     }
     if (t->status == OTP_OK) {
         t->status = t->visitor->sample(t->visitor, &sample);
@@ -200,12 +206,12 @@ static enum otp_status tell_observations(struct otp_tell *t, const struct otp_ti
         carry += e->count;
         int64_t values[4] = {(int64_t)(carry >> OTP_OBJECTS_SHIFT), (int64_t)e->cpu_ns, 0, 0};
         carry &= (UINT64_C(1) << OTP_OBJECTS_SHIFT) - 1;
-        uint32_t ids[2];
-        struct otp_visit_sample sample = {
-            .attrs = ids, .values = values, .timestamp_ns = time_within(t, e->time_ns)};
+        uint32_t ids[OTP_TELLER_ATTRS_MAX];
+        struct otp_visit_sample sample = {.values = values,
+                                          .timestamp_ns = time_within(t, e->time_ns)};
         OTP_TRY(
             otp_teller_stack(t->teller, otp_timetable_frames(allocs, e), e->depth, &sample.stack));
-        OTP_TRY(otp_teller_context(t->teller, e->context, ids, &sample.attr_count));
+        OTP_TRY(otp_teller_knowledge(t->teller, e->context, e->tag, ids, &sample));
         OTP_TRY(t->visitor->sample(t->visitor, &sample));
     }
     return OTP_OK;

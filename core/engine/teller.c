@@ -13,12 +13,13 @@
 #define EXE_LINK "/proc/thread-self/exe" /* works after the end of the main thread too */
 
 void otp_teller_init(struct otp_teller *t, struct otp_heap *heap, struct otp_visitor *visitor,
-                     struct otp_modules *modules)
+                     struct otp_modules *modules, const struct otp_tags *tags)
 {
     memset(t, 0, sizeof(*t));
     t->heap = heap;
     t->visitor = visitor;
     t->modules = modules;
+    t->tags = tags;
     otp_map_init(&t->map, heap);
 }
 
@@ -27,7 +28,7 @@ void otp_teller_fini(struct otp_teller *t)
     otp_map_fini(&t->map);
     otp_heap_free(t->heap, t->told);
     otp_heap_free(t->heap, t->mappings);
-    otp_teller_init(t, t->heap, t->visitor, t->modules);
+    otp_teller_init(t, t->heap, t->visitor, t->modules, t->tags);
 }
 
 static bool is_word(const void *ctx, uint32_t id, const void *key)
@@ -253,11 +254,10 @@ enum otp_status otp_teller_stack(struct otp_teller *t, const uint64_t *frames, u
     return t->visitor->stack(t->visitor, t->ids, depth, out_id);
 }
 
-enum otp_status otp_teller_context(struct otp_teller *t, uint32_t context, uint32_t out_ids[2],
-                                   size_t *out_count)
+static enum otp_status tell_context(struct otp_teller *t, uint32_t context, uint32_t *ids,
+                                    size_t *count)
 {
     const struct otp_context *c = otp_context_get(context);
-    *out_count = 0;
     if (c == NULL) {
         return OTP_OK;
     }
@@ -265,13 +265,43 @@ enum otp_status otp_teller_context(struct otp_teller *t, uint32_t context, uint3
         struct otp_attr name = {
             .key = otp_text_of("thread.name"),
             .kind = OTP_ATTR_STRING,
-            .string = otp_text_make(c->thread_name, strnlen(c->thread_name, OTP_THREAD_NAME_MAX))};
-        OTP_TRY(t->visitor->attr(t->visitor, &name, &out_ids[(*out_count)++]));
+            .string = otp_text_make(c->thread_name, strnlen(c->thread_name, OTP_CONTEXT_NAME_MAX))};
+        OTP_TRY(t->visitor->attr(t->visitor, &name, &ids[(*count)++]));
     }
     if (c->thread_id != 0) {
         struct otp_attr id = {
             .key = otp_text_of("thread.id"), .kind = OTP_ATTR_INT, .number = c->thread_id};
-        OTP_TRY(t->visitor->attr(t->visitor, &id, &out_ids[(*out_count)++]));
+        OTP_TRY(t->visitor->attr(t->visitor, &id, &ids[(*count)++]));
     }
+    return OTP_OK;
+}
+
+static enum otp_status tell_tag(struct otp_teller *t, uint32_t tag, uint32_t *ids, size_t *count,
+                                uint32_t *link)
+{
+    const struct otp_tags_entry *e = otp_tags_get(t->tags, tag);
+    for (uint32_t i = 0; i < e->attr_count; i++) {
+        struct otp_attr attr = {.kind = OTP_ATTR_STRING};
+        const struct otp_tags_attr *a = otp_tags_attr(t->tags, e, i, &attr.key, &attr.string);
+        if (a->is_int) {
+            attr.kind = OTP_ATTR_INT;
+            attr.number = a->number;
+        }
+        OTP_TRY(t->visitor->attr(t->visitor, &attr, &ids[(*count)++]));
+    }
+    return t->visitor->link(t->visitor, e->trace_id, e->span_id, link);
+}
+
+enum otp_status otp_teller_knowledge(struct otp_teller *t, uint32_t context, uint32_t tag,
+                                     uint32_t ids[OTP_TELLER_ATTRS_MAX],
+                                     struct otp_visit_sample *sample)
+{
+    size_t count = 0;
+    OTP_TRY(tell_context(t, context, ids, &count));
+    if (tag != OTP_TAGS_NONE) {
+        OTP_TRY(tell_tag(t, tag, ids, &count, &sample->link));
+    }
+    sample->attrs = ids;
+    sample->attr_count = count;
     return OTP_OK;
 }

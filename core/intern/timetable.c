@@ -24,6 +24,7 @@ void otp_timetable_clear(struct otp_timetable *t)
     otp_map_clear(&t->map);
     t->sample_count = 0;
     t->cpu_ns = 0;
+    t->dropped_attrs = 0;
     t->entry_count = 0;
     t->frame_count = 0;
 }
@@ -38,7 +39,8 @@ static bool is_equal(const void *ctx, uint32_t id, const void *key)
     const struct otp_timetable *t = ctx;
     const struct otp_time_sample *s = key;
     const struct otp_time_entry *e = &t->entries[id];
-    return e->depth == s->depth && e->context == s->context && e->time_ns == 0 &&
+    return e->depth == s->depth && e->context == s->context && e->tag == s->tag &&
+           e->time_ns == 0 &&
            memcmp(t->frames + e->frames_at, s->frames, s->depth * sizeof(s->frames[0])) == 0;
 }
 
@@ -68,7 +70,8 @@ static bool make_room(struct otp_timetable *t, size_t depth)
 
 bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *s)
 {
-    uint64_t hash = otp_hash_bytes(s->frames, s->depth * sizeof(s->frames[0]), s->context);
+    uint64_t hash = otp_hash_bytes(s->frames, s->depth * sizeof(s->frames[0]),
+                                   (uint64_t)s->tag << 32 | s->context);
     uint32_t id = s->time_ns != 0 ? OTP_MAP_NONE : otp_map_find(&t->map, hash, s, is_equal, t);
     t->sample_count++;
     t->cpu_ns += s->cpu_ns;
@@ -88,6 +91,7 @@ bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *s)
         .frames_at = t->frame_count,
         .depth = s->depth,
         .context = s->context,
+        .tag = s->tag,
         .count = s->count,
         .cpu_ns = s->cpu_ns,
         .time_ns = s->time_ns,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU samples since the last flush, summed by (stack, context); or one by one when they carry
+/* CPU samples since the last flush, summed by (stack, context, tag); or one by one when they carry
  * times. */
 #ifndef OTP_INTERN_TIMETABLE_H
 #define OTP_INTERN_TIMETABLE_H
@@ -11,11 +11,12 @@
 #include "core/base/heap.h"
 #include "core/base/map.h"
 
-/* One stack in one context. */
+/* One stack in one context and with one tag. */
 struct otp_time_entry {
     size_t frames_at; /* index into the table's frames */
     uint32_t depth;
     uint32_t context;
+    uint32_t tag; /* number, see tags.h */
     uint64_t count;
     uint64_t cpu_ns;
     uint64_t time_ns; /* 0: a sum */
@@ -30,8 +31,9 @@ struct otp_timetable {
     uint64_t *frames;
     size_t frame_count;
     size_t frame_room;
-    uint64_t sample_count; /* samples added, before they were summed */
-    uint64_t cpu_ns;       /* that all of them stand for */
+    uint64_t sample_count;  /* samples added, before they were summed */
+    uint64_t cpu_ns;        /* that all of them stand for */
+    uint64_t dropped_attrs; /* that samples should have had; the caller's to count */
 };
 
 /* One CPU sample; frames are borrowed. */
@@ -39,6 +41,7 @@ struct otp_time_sample {
     const uint64_t *frames;
     uint32_t depth;
     uint32_t context;
+    uint32_t tag;
     uint64_t count;
     uint64_t cpu_ns;
     uint64_t time_ns; /* 0: to be summed */

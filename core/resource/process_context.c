@@ -204,16 +204,24 @@ static void take_value(struct otp_resource *r, struct otp_text key, struct otp_t
     }
 }
 
-static void take_attribute(struct otp_resource *r, struct otp_text keyvalue)
+/* Splits a KeyValue into its key and its encoded value. */
+static void read_keyvalue(struct otp_text keyvalue, struct otp_text *key, struct otp_text *value)
 {
     struct otp_reader reader = reader_of(keyvalue);
-    struct otp_text key = {0};
-    struct otp_text value = {0};
     struct field f;
+    *key = otp_text_of("");
+    *value = otp_text_of("");
     while (next_field(&reader, &f)) {
-        key = f.number == 1 ? f.text : key;
-        value = f.number == 2 ? f.text : value;
+        *key = f.number == 1 ? f.text : *key;
+        *value = f.number == 2 ? f.text : *value;
     }
+}
+
+static void take_attribute(struct otp_resource *r, struct otp_text keyvalue)
+{
+    struct otp_text key;
+    struct otp_text value;
+    read_keyvalue(keyvalue, &key, &value);
     take_value(r, key, value);
 }
 
@@ -240,7 +248,8 @@ static bool find(uint64_t *address)
     return otp_textfile_lines(NULL, "/proc/self/maps", see_line, address) && *address != 0;
 }
 
-bool otp_process_context_read(struct otp_resource *r)
+/* Copies the payload to payload_copy. */
+static bool get_payload(struct otp_text *out)
 {
     uint64_t address;
     struct header before;
@@ -252,11 +261,69 @@ bool otp_process_context_read(struct otp_resource *r)
         if (copy_header(address, &before) &&
             copy(payload_copy, before.payload, before.payload_bytes) &&
             copy_header(address, &after) && after.published_ns == before.published_ns) {
-            take_payload(r, otp_text_make((const char *)payload_copy, before.payload_bytes));
+            *out = otp_text_make((const char *)payload_copy, before.payload_bytes);
             return true;
         }
     }
     return false;
+}
+
+bool otp_process_context_read(struct otp_resource *r)
+{
+    struct otp_text payload;
+    bool is_there = get_payload(&payload);
+    if (is_there) {
+        take_payload(r, payload);
+    }
+    return is_there;
+}
+
+bool otp_process_context_each(otp_process_context_visit visit, void *arg)
+{
+    struct otp_text payload;
+    struct field f;
+    if (!get_payload(&payload)) {
+        return false;
+    }
+    struct otp_reader context = reader_of(payload);
+    while (next_field(&context, &f)) {
+        struct otp_text key;
+        struct otp_text value;
+        if (f.number == 2) {
+            read_keyvalue(f.text, &key, &value);
+            visit(arg, key, value);
+        }
+    }
+    return true;
+}
+
+bool otp_process_context_string(struct otp_text value, struct otp_text *out)
+{
+    struct otp_reader reader = reader_of(value);
+    struct field f;
+    bool is_string = false;
+    while (next_field(&reader, &f)) {
+        is_string = f.number == 1;
+        *out = f.text;
+    }
+    return is_string;
+}
+
+void otp_process_context_strings(struct otp_text value, void (*visit)(void *arg, struct otp_text s),
+                                 void *arg)
+{
+    struct otp_reader reader = reader_of(value);
+    struct field list;
+    while (next_field(&reader, &list)) {
+        struct otp_reader items = reader_of(list.text);
+        struct field item;
+        while (list.number == 5 && next_field(&items, &item)) {
+            struct otp_text s = {0};
+            if (item.number == 1) {
+                visit(arg, otp_process_context_string(item.text, &s) ? s : otp_text_of(""));
+            }
+        }
+    }
 }
 
 bool otp_process_context_exists(void)

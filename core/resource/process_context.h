@@ -19,6 +19,16 @@
  */
 bool otp_process_context_read(struct otp_resource *r);
 
+/* Gets an attribute of the process context that is not one of its resource: key, encoded value. */
+typedef void (*otp_process_context_visit)(void *arg, struct otp_text key, struct otp_text value);
+/* Reads the context and calls visit for each such attribute; false as above. */
+bool otp_process_context_each(otp_process_context_visit visit, void *arg);
+/* The text of an encoded value; false when it is of another kind. */
+bool otp_process_context_string(struct otp_text value, struct otp_text *out);
+/* Calls visit for each item of an encoded list; what is not a text is told as an empty one. */
+void otp_process_context_strings(struct otp_text value, void (*visit)(void *arg, struct otp_text s),
+                                 void *arg);
+
 /* True when there is a context; as read, without taking anything. */
 bool otp_process_context_exists(void);
 

@@ -27,11 +27,13 @@ struct otp_record {
     uint32_t size;
     uint16_t type; /* enum otp_record_type */
     uint16_t depth;
-    uint32_t context;  /* number in the context table, 0: none */
-    uint32_t count;    /* CPU: timer expiries that this sample stands for */
-    uint64_t cpu_ns;   /* CPU: CPU time that it stands for. ALLOC: objects, times 65536 */
-    uint64_t bytes;    /* ALLOC: bytes */
-    uint64_t time_ns;  /* Unix time, 0 unless timestamps are wanted */
+    uint32_t context;   /* number in the context table, 0: none */
+    uint32_t count;     /* CPU: timer expiries that this sample stands for */
+    uint64_t cpu_ns;    /* CPU: CPU time that it stands for. ALLOC: objects, times 65536 */
+    uint64_t bytes;     /* ALLOC: bytes */
+    uint64_t time_ns;   /* Unix time, 0 unless timestamps are wanted */
+    uint32_t tag_words; /* of the tag behind the frames, see core/base/tag.h; 0: there is none */
+    uint32_t reserved;
     uint64_t frames[]; /* depth words, leaf first; see core/base/frame.h */
 };
 
@@ -50,8 +52,9 @@ static inline size_t otp_ring_bytes(uint32_t data_bytes)
 
 /* Makes mapped memory a ring. Context: hot, before anybody else knows it. */
 void otp_ring_init(struct otp_ring *r, uint32_t data_bytes);
-/* Room for a record of depth frames, or NULL when the ring is full. Context: hot, producer. */
-struct otp_record *otp_ring_reserve(struct otp_ring *r, unsigned depth);
+/* Room for a record of depth frames and tag_words, or NULL when the ring is full. Context: hot,
+ * producer. */
+struct otp_record *otp_ring_reserve(struct otp_ring *r, unsigned depth, unsigned tag_words);
 /* Publishes the record last reserved. Context: hot, producer. */
 void otp_ring_commit(struct otp_ring *r, const struct otp_record *rec);
 /* Bytes written and not yet read. Context: any. */

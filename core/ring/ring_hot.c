@@ -3,7 +3,7 @@
 
 #include "core/base/atomic.h"
 
-_Static_assert(sizeof(struct otp_record) == 40, "record head");
+_Static_assert(sizeof(struct otp_record) == 48, "record head");
 
 static struct otp_record *record_at(struct otp_ring *r, uint64_t pos)
 {
@@ -17,11 +17,11 @@ void otp_ring_init(struct otp_ring *r, uint32_t data_bytes)
     r->size = data_bytes;
 }
 
-struct otp_record *otp_ring_reserve(struct otp_ring *r, unsigned depth)
+struct otp_record *otp_ring_reserve(struct otp_ring *r, unsigned depth, unsigned tag_words)
 {
     uint64_t head = r->head;
     uint64_t tail = otp_load_acquire(&r->tail); /* pairs: RING-FREE */
-    uint32_t need = (uint32_t)(sizeof(struct otp_record) + 8 * (size_t)depth);
+    uint32_t need = (uint32_t)(sizeof(struct otp_record) + 8 * ((size_t)depth + tag_words));
     uint32_t to_end = r->size - (uint32_t)(head & (r->size - 1));
     uint32_t pad = need > to_end ? to_end : 0;
     if (need > r->size || (uint64_t)need + pad > r->size - (head - tail)) {
@@ -37,6 +37,7 @@ struct otp_record *otp_ring_reserve(struct otp_ring *r, unsigned depth)
     struct otp_record *rec = record_at(r, head + pad);
     rec->size = need;
     rec->depth = (uint16_t)depth;
+    rec->tag_words = tag_words;
     return rec;
 }
 

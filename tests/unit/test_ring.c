@@ -24,7 +24,7 @@ static struct otp_ring *make_ring(void)
 static bool produce(struct otp_ring *r, uint64_t n)
 {
     unsigned depth = (unsigned)(n * 2654435761U >> 7) % 40;
-    struct otp_record *rec = otp_ring_reserve(r, depth);
+    struct otp_record *rec = otp_ring_reserve(r, depth, 0);
     if (rec == NULL) {
         return false;
     }
@@ -84,7 +84,7 @@ START_TEST(test_full_ring_refuses_and_recovers)
         ck_assert_uint_lt(in, 1000);
     }
     ck_assert_uint_gt(in, 5);
-    ck_assert_ptr_null(otp_ring_reserve(r, BYTES / 8));
+    ck_assert_ptr_null(otp_ring_reserve(r, BYTES / 8, 0));
     for (uint64_t n = 0; n < in; n++) {
         ck_assert(is_record(otp_ring_peek(r), n));
         otp_ring_pop(r);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/ids.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/base/annot.h"
+#include "core/base/atomic.h"
+#include "core/base/sys.h"
+#include "core/capture/capture.h"
+
+#define CPU 1U
+
+static const char *const types[OTP_IDS_TYPES] = {"samples",     "cpu",           "alloc_objects",
+                                                 "alloc_space", "inuse_objects", "inuse_space"};
+static uint8_t ids[OTP_IDS_TYPES][16];
+static uint32_t sequence; /* odd: being changed; 0: none were drawn yet */
+
+void otp_ids_draw(void)
+{
+    uint8_t fresh[OTP_IDS_TYPES][16];
+    otp_sys_random(fresh, sizeof(fresh));
+    for (unsigned i = 0; i < OTP_IDS_TYPES; i++) {
+        fresh[i][0] |= 0x80; /* never all zero, which means none */
+    }
+    (void)otp_add_acq_rel(&sequence, 1);
+    memcpy(ids, fresh, sizeof(ids));
+    (void)otp_add_acq_rel(&sequence, 1); /* pairs: IDS */
+}
+
+bool otp_ids_get(const char *type, void *id)
+{
+    uint32_t n = type == NULL ? CPU : 0;
+    while (type != NULL && n < OTP_IDS_TYPES && strcmp(types[n], type) != 0) {
+        n++;
+    }
+    bool is_on = otp_capture_is_on() && n < OTP_IDS_TYPES &&
+                 (n <= CPU ? otp_settings.is_cpu_on : otp_settings.is_heap_on);
+    /* A handler may have interrupted the drawing in its own thread, and must not wait for it. */
+    for (int tries = 0; is_on && tries < 1000; tries++) {
+        uint32_t before = otp_load_acquire(&sequence); /* pairs: IDS */
+        memcpy(id, ids[n], sizeof(ids[n]));
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (before != 0 && (before & 1) == 0 && otp_load_relaxed(&sequence) == before) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void otp_ids_at(uint32_t n, uint8_t out_id[16])
+{
+    memcpy(out_id, ids[n % OTP_IDS_TYPES], sizeof(ids[0]));
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the program says of the work of the calling thread through otelprof.h: the current span, and
+ * a stack of labels. The thread writes, and only itself or its signal handler reads.
+ *
+ * I1  The span is valid while has_span is not 0; it is changed with has_span 0.
+ *
+ * I2  The bytes of a label are written before used says that they are there.
+ */
+#ifndef OTP_CAPTURE_LABELS_H
+#define OTP_CAPTURE_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/base/annot.h"
+#include "core/base/atomic.h"
+#include "core/base/tag.h"
+#include "core/capture/slot.h"
+#include "core/capture/thread.h"
+
+struct otp_labels {
+    uint16_t used; /* bytes of data */
+    uint16_t last; /* where the last label begins; OTP_TAG_NO_LABEL: there is none */
+    uint32_t lost; /* labels above the last one that found no room */
+    uint8_t data[OTP_TAG_LABELS_MAX];
+};
+
+/* No span is current. Context: hot. */
+OTP_INLINE void otp_span_clear(void)
+{
+    otp_tls.has_span = 0;
+}
+
+/* Makes a span current: 16 and 8 bytes. NULL or all zero in one of them: none. Context: hot. */
+OTP_INLINE void otp_span_set(const void *trace_id, const void *span_id)
+{
+    uint64_t ids[3] = {0};
+    if (OTP_LIKELY(trace_id != NULL && span_id != NULL)) {
+        memcpy(ids, trace_id, 16);
+        memcpy(ids + 2, span_id, 8);
+    }
+    otp_tls.has_span = 0;
+    otp_signal_fence();
+    otp_tls.span[0] = ids[0];
+    otp_tls.span[1] = ids[1];
+    otp_tls.span[2] = ids[2];
+    otp_signal_fence();
+    otp_tls.has_span = (ids[0] | ids[1]) != 0 && ids[2] != 0;
+}
+
+/* Copies the current span; false, and zeros, when there is none. Context: hot. */
+bool otp_span_get(void *trace_id, void *span_id);
+/* Adds a label; what has no room is remembered as lost. Context: hot, not in a signal handler. */
+void otp_labels_push(const char *key, const char *value);
+void otp_labels_push_int(const char *key, int64_t value);
+/* Takes the last one away. Context: hot, not in a signal handler. */
+void otp_labels_pop(void);
+/* The calling thread ends: it has no labels any more. Context: hot. */
+void otp_labels_end(void);
+
+/* Fills t from span, labels and thread context of the calling thread; see otp_tag_take. */
+bool otp_tag_fill(struct otp_tag *t);
+
+/* What the calling thread's sample shall carry; false: nothing, and t is untouched. Context: hot.
+ */
+OTP_INLINE bool otp_tag_take(struct otp_tag *t)
+{
+    uint32_t any = otp_tls.has_span | otp_tls.has_labels | otp_load_relaxed(&otp_slot_kind);
+    return OTP_UNLIKELY(any != 0) && otp_tag_fill(t);
+}
+
+#endif

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/capture/labels.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "core/base/atomic.h"
+#include "core/base/hotmem.h"
+#include "core/capture/capture.h"
+
+#define AREAS_PER_CHUNK 64U
+#define MAX_CHUNKS 1024U
+
+_Static_assert(OTP_TAG_LABELS_MAX < OTP_TAG_NO_LABEL, "places of labels");
+_Static_assert(sizeof(struct otp_tag_label) % 2 == 0, "labels");
+
+/* One area for each thread record, mapped when a thread of the chunk pushes its first label. */
+static struct otp_labels *chunks[MAX_CHUNKS];
+
+bool otp_span_get(void *trace_id, void *span_id)
+{
+    static const uint64_t none[3];
+    bool has_span = otp_tls.has_span != 0;
+    const uint64_t *ids = has_span ? otp_tls.span : none;
+    memcpy(trace_id, ids, 16);
+    memcpy(span_id, ids + 2, 8);
+    return has_span;
+}
+
+static struct otp_labels *area_of(uint32_t number)
+{
+    struct otp_labels **slot = &chunks[number / AREAS_PER_CHUNK];
+    struct otp_labels *c = otp_load_acquire(slot); /* pairs: LABELS-CHUNK */
+    if (c == NULL) {
+        struct otp_labels *fresh = otp_hotmem_map(AREAS_PER_CHUNK * sizeof(*fresh));
+        if (fresh == NULL) {
+            return NULL;
+        }
+        if (otp_cas_acq_rel(slot, &c, fresh)) { /* pairs: LABELS-CHUNK */
+            c = fresh;
+        } else {
+            otp_hotmem_unmap(fresh, AREAS_PER_CHUNK * sizeof(*fresh));
+        }
+    }
+    return &c[number % AREAS_PER_CHUNK];
+}
+
+/* The calling thread's labels, empty when they are new; NULL: it can have none. */
+static struct otp_labels *labels_of_thread(void)
+{
+    struct otp_labels *l = otp_tls.labels;
+    if (OTP_LIKELY(l != NULL)) {
+        return l;
+    }
+    bool is_wanted = otp_settings.need_worker != NULL && otp_tls.is_ended == 0;
+    struct otp_thread *t = is_wanted ? otp_thread_current() : NULL;
+    if (t == NULL || t->number / AREAS_PER_CHUNK >= MAX_CHUNKS) {
+        return NULL;
+    }
+    l = area_of(t->number);
+    if (l != NULL) {
+        l->used = 0;
+        l->last = OTP_TAG_NO_LABEL;
+        l->lost = 0;
+        otp_signal_fence();
+        otp_tls.labels = l;
+    }
+    return l;
+}
+
+static void push(const char *key, const void *value, size_t value_len, bool is_int)
+{
+    struct otp_labels *l = labels_of_thread();
+    if (l == NULL) {
+        return;
+    }
+    struct otp_tag_label head = {
+        .before = l->last,
+        .is_int = is_int,
+        .key_len = (uint8_t)(key == NULL ? 0 : strnlen(key, OTP_TAG_KEY_MAX)),
+        .value_len = (uint8_t)value_len,
+    };
+    size_t len = (sizeof(head) + head.key_len + value_len + 1) & ~(size_t)1;
+    if (l->lost > 0 || len > sizeof(l->data) - l->used) {
+        l->lost++;
+    } else {
+        uint8_t *to = l->data + l->used;
+        to[len - 1] = 0;
+        memcpy(to, &head, sizeof(head));
+        memcpy(to + sizeof(head), key, head.key_len);
+        memcpy(to + sizeof(head) + head.key_len, value, value_len);
+        otp_signal_fence();
+        l->last = l->used;
+        l->used = (uint16_t)(l->used + len);
+    }
+    otp_signal_fence();
+    otp_tls.has_labels = 1;
+}
+
+void otp_labels_push(const char *key, const char *value)
+{
+    push(key, value == NULL ? "" : value, value == NULL ? 0 : strnlen(value, OTP_TAG_VALUE_MAX),
+         false);
+}
+
+void otp_labels_push_int(const char *key, int64_t value)
+{
+    push(key, &value, sizeof(value), true);
+}
+
+void otp_labels_pop(void)
+{
+    struct otp_labels *l = otp_tls.labels;
+    if (l == NULL) {
+        return;
+    }
+    if (l->lost > 0) {
+        l->lost--;
+    } else if (l->last != OTP_TAG_NO_LABEL) {
+        struct otp_tag_label head;
+        memcpy(&head, l->data + l->last, sizeof(head));
+        l->used = l->last;
+        l->last = head.before;
+    }
+    otp_tls.has_labels = l->used > 0 || l->lost > 0;
+}
+
+void otp_labels_end(void)
+{
+    otp_tls.is_ended = 1;
+    otp_tls.has_labels = 0;
+    otp_tls.labels = NULL;
+}
+
+static void add_labels(struct otp_tag *t)
+{
+    const struct otp_labels *l = otp_tls.labels;
+    if (otp_tls.has_labels == 0 || l == NULL) {
+        return;
+    }
+    memcpy(t->data + t->attr_bytes, l->data, l->used);
+    t->label_bytes = l->used;
+    t->lost = (uint16_t)(t->lost + (l->lost > UINT8_MAX ? UINT8_MAX : l->lost));
+}
+
+bool otp_tag_fill(struct otp_tag *t)
+{
+    memset(t, 0, OTP_TAG_HEAD);
+    if (otp_tls.has_span != 0) {
+        memcpy(t->trace_id, otp_tls.span, sizeof(t->trace_id));
+        memcpy(t->span_id, otp_tls.span + 2, sizeof(t->span_id));
+    }
+    if (otp_load_relaxed(&otp_slot_kind) != OTP_SLOT_NONE) {
+        otp_slot_read(t);
+    }
+    add_labels(t);
+    size_t used = (size_t)t->attr_bytes + t->label_bytes;
+    size_t padding = otp_tag_bytes(t) - OTP_TAG_HEAD - used;
+    memset(t->data + used, 0, padding);
+    uint64_t ids[3];
+    memcpy(ids, t, sizeof(ids));
+    return (ids[0] | ids[1] | ids[2] | used | t->lost) != 0;
+}

@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# api.sh: a program with otelprof.h, in every way it may be compiled: without the library, with it, beside another
+# preloaded library.
+. "$(dirname "$0")/../common.sh"
+
+trace=a1a200000000000000000000000000af
+programs=$hosts/$suite_folder
+mkdir -p "$programs"
+
+# compile NAME COMMAND...: api.c into $programs/NAME
+compile() {
+    host=$programs/$1
+    shift
+    "$@" -D_GNU_SOURCE -Wall -Wextra -Werror -I"$top" -o "$host" "$here/api.c" -pthread > "$d/compiler" 2>&1 || {
+        bad "does not compile: $* $(head -n 3 "$d/compiler")"
+        return 1
+    }
+}
+
+told() { # WHAT: judge's answer about the CPU profile
+    # shellcheck disable=SC2046
+    judge "$@" $(files) > "$d/told"
+}
+
+milliseconds() { # LOW HIGH LINE-END: the value of that line of the last answer
+    between "milliseconds of '$3'" "$1" "$2" \
+        "$(awk -v want="$3" '{ v = $1; sub(/^[^ ]* /, ""); if ($0 == want) { print int(v / 1000000); n++ } } END { if (!n) print 0 }' "$d/told")"
+}
+
+all_of_it() { # EXTRA: milliseconds in scopes of C++
+    told links cpu
+    milliseconds 240 360 "$trace b1000000000000bf"
+    milliseconds $(($1 * 8 / 10)) $(($1 * 12 / 10 + 20)) "$trace c1000000000000cf"
+    told by route cpu
+    milliseconds 140 260 /inner
+    milliseconds 140 260 /after
+    milliseconds 140 260 /thread
+    milliseconds 140 260 /kernel-name
+    milliseconds 0 0 /outer
+    milliseconds 0 0 /no-room
+    told by number cpu
+    milliseconds 140 260 -42
+    told by "no value" cpu
+    milliseconds 140 260 ""
+    told by long cpu
+    milliseconds 140 260 "$(printf 'x%.0s' $(seq 255))"
+    told by thread.name cpu
+    milliseconds 140 260 "by the program, longer than what fits"
+    told dropped cpu
+    between "dropped attributes" 50 5000 "$(cat "$d/told")"
+    told note otelprof.dropped.labels
+    between "labels lost" 2000 1000000 "$(cat "$d/told")"
+    told id cpu
+    equal "report of the program" "there 1 $(cat "$d/told")" "$(cat "$d/report" 2> /dev/null)"
+}
+
+one() { # NAME EXTRA COMMAND...
+    begin "$1: without the library, with it, beside another"
+    extra=$2
+    # shellcheck disable=SC2086
+    compile "$1" $3 || { end; return; }
+    bare "$host" "$d/report"
+    equal "exit status without the library" 0 "$bare_status"
+    equal "output without the library" "done" "$(cat "$d/bare.out")"
+    equal "report of the program" "absent 0 00000000000000000000000000000000" "$(cat "$d/report")"
+    settings="OTELPROF_CPU_HZ=200"
+    prof "$host" "$d/report"
+    same
+    strict
+    all_of_it "$extra"
+    so=$programs/other.so
+    [ -f "$so" ] || ${CC:-gcc} -O1 -fPIC -shared -o "$so" "$top/tests/preload/interloper.c" -ldl
+    rm -f "$p"/*
+    bare env LD_PRELOAD="$so" "$host" "$d/report"
+    equal "report beside another preload alone" "absent 0 00000000000000000000000000000000" "$(cat "$d/report")"
+    equal "output beside another preload alone" "done" "$(cat "$d/bare.out")"
+    run_to "$d/prof" env LD_PRELOAD="$so:$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" $settings "$host" "$d/report"
+    status=$?
+    same
+    all_of_it "$extra"
+    end
+}
+
+one c 0 "gcc -std=gnu11 -O2"
+one c-fixed 0 "gcc -std=gnu11 -O0 -fno-pie -no-pie"
+one clang-fixed 0 "clang -std=gnu11 -O2 -fno-pie -no-pie"
+one cxx98 200 "g++ -x c++ -std=c++98 -pedantic -Wno-variadic-macros -O2"
+one cxx20 200 "g++ -x c++ -std=c++20 -O2 -fno-pie -no-pie"
+
+begin "a static program is as without the library"
+compile static "gcc" -std=gnu11 -O2 -static
+bare env LD_PRELOAD="$lib" "$host" "$d/report"
+equal "output" "done" "$(cat "$d/bare.out")"
+equal "report of the program" "absent 0 00000000000000000000000000000000" "$(cat "$d/report")"
+end
+
+begin "profiles are switched off: the calls do nothing"
+host=$programs/c
+for off in OTEL_SDK_DISABLED=true OTELPROF_SKIP_PROGRAMS=c; do
+    settings=$off
+    prof "$host" "$d/report"
+    equal "output" "done" "$(cat "$d/prof.out")"
+    equal "report with $off" "there 0 00000000000000000000000000000000" "$(cat "$d/report")"
+    no_files
+done
+end
+finish
