@@ -196,6 +196,45 @@ void otp_heap_free(struct otp_heap *h, void *p)
     otp_sys_unmap(c, c->bytes);
 }
 
+/* Points the neighbours of a chunk, and its heap, at where it is now. */
+static void relink(struct otp_heap *h, struct otp_heap_chunk *c)
+{
+    if (c->prev != NULL) {
+        c->prev->next = c;
+    } else {
+        h->large = c;
+    }
+    if (c->next != NULL) {
+        c->next->prev = c;
+    }
+}
+
+/* A larger mapping for a block that has one of its own: its pages move, nothing is copied. */
+static void *grow_large(struct otp_heap *h, struct header *hd, size_t size)
+{
+    struct otp_heap_chunk *c = (struct otp_heap_chunk *)(void *)hd - 1;
+    size_t overhead = sizeof(struct otp_heap_chunk) + sizeof(struct header);
+    if (size > SIZE_MAX - overhead - PAGE) {
+        return NULL;
+    }
+    size_t old_bytes = c->bytes;
+    size_t bytes = (size + overhead + PAGE - 1) & ~(PAGE - 1);
+    if (bytes > h->limit_bytes || h->mapped_bytes - old_bytes > h->limit_bytes - bytes) {
+        return NULL;
+    }
+    c = otp_sys_remap(c, old_bytes, bytes);
+    if (c == NULL) {
+        return NULL;
+    }
+    c->bytes = bytes;
+    relink(h, c);
+    h->mapped_bytes += bytes - old_bytes;
+    h->peak_bytes = h->mapped_bytes > h->peak_bytes ? h->mapped_bytes : h->peak_bytes;
+    hd = (struct header *)(c + 1);
+    hd->capacity = bytes - overhead;
+    return hd + 1;
+}
+
 void *otp_heap_realloc(struct otp_heap *h, void *p, size_t size)
 {
     if (p == NULL) {
@@ -204,6 +243,10 @@ void *otp_heap_realloc(struct otp_heap *h, void *p, size_t size)
     struct header *hd = (struct header *)p - 1;
     if (size <= hd->capacity) {
         return p;
+    }
+    void *moved = hd->class_idx == OTP_HEAP_CLASSES ? grow_large(h, hd, size) : NULL;
+    if (moved != NULL) {
+        return moved;
     }
     void *q = otp_heap_alloc(h, size);
     if (q == NULL) {

@@ -39,11 +39,23 @@ void otp_map_clear(struct otp_map *m);
 /* Number of the item that equals key, or OTP_MAP_NONE. */
 uint32_t otp_map_find(const struct otp_map *m, uint64_t hash, const void *key, otp_map_equal equal,
                       const void *ctx);
+/*
+ * The slot of the item that equals key; when there is none, an empty slot, which otp_map_fill may
+ * then give to the item, before anything else is done with m. NULL: none, and the memory limit.
+ */
+struct otp_map_slot *otp_map_seek(struct otp_map *m, uint64_t hash, const void *key,
+                                  otp_map_equal equal, const void *ctx);
+static inline void otp_map_fill(struct otp_map *m, struct otp_map_slot *slot, uint32_t id)
+{
+    slot->id = id;
+    m->count++;
+}
+/* Begins to load the place of hash from memory, for who will ask for it a little later. */
+void otp_map_prefetch(const struct otp_map *m, uint64_t hash);
 /* Adds id under hash (the caller has looked for it before); false at the memory limit. */
 bool otp_map_add(struct otp_map *m, uint64_t hash, uint32_t id);
 
-/* 64-bit hash of len bytes. Source: the mixing steps of MurmurHash3's finalizer over 8-byte words.
- */
+/* 64-bit hash of len bytes, 16 of them for each multiplication of 64 by 64 bits. */
 uint64_t otp_hash_bytes(const void *data, size_t len, uint64_t seed);
 /* Mixes one word into a running hash. */
 static inline uint64_t otp_hash_mix(uint64_t h, uint64_t word)

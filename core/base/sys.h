@@ -39,6 +39,8 @@ OTP_INLINE long otp_syscall6(long nr, long a, long b, long c, long d, long e, lo
 
 /* Anonymous private pages, zeroed and not yet backed by memory; NULL on failure. */
 void *otp_sys_map(size_t bytes);
+/* Makes pages got from otp_sys_map fewer or more, possibly at another address; NULL on failure. */
+void *otp_sys_remap(void *addr, size_t bytes, size_t new_bytes);
 /* Returns pages got from otp_sys_map. */
 void otp_sys_unmap(void *addr, size_t bytes);
 /* open(2) relative to the current folder, O_CLOEXEC always added; descriptor or -errno. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE /* MREMAP_MAYMOVE */
 #include "core/base/sys.h"
 
 #include <errno.h>
@@ -11,6 +12,12 @@ void *otp_sys_map(size_t bytes)
 {
     long r = OTP_SYS6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return r < 0 && r > -4096 ? NULL : (void *)r;
+}
+
+void *otp_sys_remap(void *addr, size_t bytes, size_t new_bytes)
+{
+    long r = OTP_SYS4(SYS_mremap, addr, bytes, new_bytes, MREMAP_MAYMOVE);
     return r < 0 && r > -4096 ? NULL : (void *)r;
 }
 

@@ -141,7 +141,7 @@ static enum otp_status decode(struct adding *a, const struct content *c)
     if (!otp_profiles_init(m, budget_of(c->size))) {
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
-    enum otp_status status = otp_otlp_decode(m, a->in->with_notes, &fault);
+    enum otp_status status = otp_otlp_decode(m, a->in->with_notes, a->in->is_consumed, &fault);
     if (status != OTP_OK) {
         uint64_t at = (uint64_t)(fault.at - c->bytes);
         return refuse(a, status, c->off + at, fault.reason);

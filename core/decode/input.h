@@ -20,6 +20,7 @@ struct otp_input {
     size_t size;
     bool with_notes;  /* keep what a check wants to know */
     bool with_verify; /* refuse indices that point nowhere */
+    bool is_consumed; /* nobody wants the bytes of samples again: they are given back when read */
 };
 
 struct otp_input_fault {

@@ -17,29 +17,35 @@ struct otp_text otp_profiles_string(const struct otp_profiles *m, int32_t i)
     return otp_profiles_text(m, OTP_ITEM(otp_piece, *strings, i)[0]);
 }
 
-struct otp_sample_data otp_profiles_sample_data(const struct otp_profiles *m,
-                                                const struct otp_sample *s)
+void otp_profiles_sample_data(const struct otp_profiles *m, const struct otp_sample *s,
+                              struct otp_sample_data *out_data)
 {
     const int64_t *numbers = m->numbers.items;
-    struct otp_sample_data d = {.value_count = 1};
 
     if ((s->data & OTP_SAMPLE_LONG) == 0) {
-        d.values = numbers + s->data;
-        return d;
+        *out_data = (struct otp_sample_data){.value_count = 1, .one = (int64_t)s->data};
+        out_data->values = &out_data->one;
+        return;
     }
     numbers += s->data & ~OTP_SAMPLE_LONG;
-    d.value_count = (uint32_t)numbers[0];
-    d.timestamp_count = (uint32_t)numbers[1];
-    d.values = numbers + 2;
-    d.timestamps = d.values + d.value_count;
-    return d;
+    out_data->value_count = (uint32_t)numbers[0];
+    out_data->timestamp_count = (uint32_t)numbers[1];
+    out_data->values = numbers + 2;
+    out_data->timestamps = out_data->values + out_data->value_count;
 }
 
-int64_t otp_profiles_sample_total(const struct otp_profiles *m, const struct otp_sample *s)
+void otp_profiles_forget_samples(struct otp_profiles *m, const struct otp_profile *p)
 {
-    struct otp_sample_data d = otp_profiles_sample_data(m, s);
+    const struct otp_sample *samples = m->samples.items;
+    otp_give_back(samples + p->samples.first, samples + p->samples.first + p->samples.count);
+}
+
+int64_t otp_profiles_long_total(const struct otp_profiles *m, const struct otp_sample *s)
+{
+    struct otp_sample_data d;
     int64_t total = 0;
 
+    otp_profiles_sample_data(m, s, &d);
     if (d.value_count == 0) {
         return d.timestamp_count;
     }

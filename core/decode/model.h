@@ -125,9 +125,9 @@ struct otp_attribute {
 };
 
 /*
- * One sample. Its numbers lie in `numbers`: a sample of one value and no timestamp, the usual kind,
- * has the value at `data`; any other has OTP_SAMPLE_LONG set in data and there a count of values, a
- * count of timestamps, then the values, then the timestamps.
+ * One sample. The usual kind, one value below 2^31 and no timestamp, has the value in `data`; any
+ * other has OTP_SAMPLE_LONG set there, and at that place of `numbers` a count of values, a count of
+ * timestamps, then the values, then the timestamps.
  */
 struct otp_sample {
     int32_t stack;
@@ -362,17 +362,26 @@ static inline struct otp_text otp_profiles_text(const struct otp_profiles *m, st
 /* String i of the table; the empty text when there is no such string. */
 struct otp_text otp_profiles_string(const struct otp_profiles *m, int32_t i);
 
-/* The numbers of a sample. */
+/* The numbers of a sample. It points into itself: it must not be copied. */
 struct otp_sample_data {
     const int64_t *values;
     const int64_t *timestamps; /* unsigned in truth; kept in one array with the values */
     uint32_t value_count;
     uint32_t timestamp_count;
+    int64_t one; /* where values points when the value is in the sample itself */
 };
-struct otp_sample_data otp_profiles_sample_data(const struct otp_profiles *m,
-                                                const struct otp_sample *s);
+void otp_profiles_sample_data(const struct otp_profiles *m, const struct otp_sample *s,
+                              struct otp_sample_data *out_data);
+/* The general case of otp_profiles_sample_total. */
+int64_t otp_profiles_long_total(const struct otp_profiles *m, const struct otp_sample *s);
+/* Gives the samples of a profile back, which must not be asked for any more. */
+void otp_profiles_forget_samples(struct otp_profiles *m, const struct otp_profile *p);
 /* What a sample adds to its profile: the sum of its values, or 1 for each timestamp without. */
-int64_t otp_profiles_sample_total(const struct otp_profiles *m, const struct otp_sample *s);
+static inline int64_t otp_profiles_sample_total(const struct otp_profiles *m,
+                                                const struct otp_sample *s)
+{
+    return (s->data & OTP_SAMPLE_LONG) == 0 ? (int64_t)s->data : otp_profiles_long_total(m, s);
+}
 
 /*
  * The attribute of that key in a list of attribute indices, or among the attributes of a resource

@@ -6,6 +6,7 @@
  */
 #include "core/decode/otlp.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/decode/profiles.h"
@@ -179,7 +180,7 @@ static void decoder_init(struct otp_decoder *d, struct otp_profiles *m, bool wit
     otp_vec_init(&d->timestamps, &m->budget, sizeof(int64_t));
 }
 
-enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes,
+enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes, bool is_consumed,
                                 struct otp_wire_fault *out_fault)
 {
     struct otp_otlp_version found;
@@ -192,12 +193,19 @@ enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes,
     }
     m->version = found.version;
     decoder_init(&d, m, with_notes);
+    d.is_consumed = is_consumed;
+    d.lists = calloc(OTP_DECODER_LISTS, sizeof(d.lists[0]));
+    if (d.lists == NULL) {
+        *out_fault = (struct otp_wire_fault){.reason = "no memory", .at = m->bytes};
+        return OTP_NO_MEMORY;
+    }
     bool ok = decode_all(&d);
     if (ok && found.is_doubtful && !otp_otlp_version_fits(m)) {
         ok = false;
         d.fault.reason = OTP_OTLP_UNCLEAR;
         d.fault.at = m->bytes;
     }
+    free(d.lists);
     otp_vec_fini(&d.attrs);
     otp_vec_fini(&d.profile_attrs);
     otp_vec_fini(&d.values);

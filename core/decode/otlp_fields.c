@@ -139,27 +139,44 @@ bool otp_decoder_fixed64s(struct otp_decoder *d, const struct otp_field *f, stru
                : otp_decoder_no_room(d, f);
 }
 
-bool otp_decoder_take_list(struct otp_decoder *d, const struct otp_field *f, uint32_t *out_list)
+static bool is_list(const struct otp_decoder *d, uint32_t list, const int32_t *items,
+                    uint32_t count)
+{
+    const int32_t *its = (const int32_t *)d->m->lists.items + list;
+    return list != 0 && its[0] == (int32_t)count &&
+           memcmp(its + 1, items, count * sizeof(items[0])) == 0;
+}
+
+bool otp_decoder_list(struct otp_decoder *d, const int32_t *items, uint32_t count,
+                      uint32_t *out_list)
 {
     struct otp_vec *lists = &d->m->lists;
-    uint32_t count = d->attrs.count;
-    const int32_t *last = (const int32_t *)lists->items + d->last_list;
-
-    if (count == 0) {
-        *out_list = 0;
-        return true;
-    }
-    d->attrs.count = 0;
-    if (d->last_list != 0 && last[0] == (int32_t)count &&
-        memcmp(last + 1, d->attrs.items, count * sizeof(int32_t)) == 0) {
-        *out_list = d->last_list;
-        return true;
-    }
-    d->last_list = lists->count;
-    *out_list = lists->count;
     int32_t head = (int32_t)count;
-    if (!otp_vec_append(lists, &head, 1) || !otp_vec_append(lists, d->attrs.items, count)) {
-        return otp_decoder_no_room(d, f);
+    uint32_t hash = count;
+
+    if (count == 0 || is_list(d, d->last_list, items, count)) {
+        *out_list = count == 0 ? 0 : d->last_list;
+        return true;
     }
+    for (uint32_t i = 0; i < count; i++) {
+        hash = (hash ^ (uint32_t)items[i]) * 0x9e3779b1U;
+    }
+    uint32_t *known = &d->lists[hash >> 15 & (OTP_DECODER_LISTS - 1)];
+    if (!is_list(d, *known, items, count)) {
+        *known = lists->count;
+        if (!otp_vec_append(lists, &head, 1) || !otp_vec_append(lists, items, count)) {
+            return false;
+        }
+    }
+    d->last_list = *known;
+    *out_list = *known;
     return true;
+}
+
+bool otp_decoder_take_list(struct otp_decoder *d, const struct otp_field *f, uint32_t *out_list)
+{
+    uint32_t count = d->attrs.count;
+
+    d->attrs.count = 0;
+    return otp_decoder_list(d, d->attrs.items, count, out_list) || otp_decoder_no_room(d, f);
 }

@@ -12,16 +12,21 @@
 /* Values inside values (arrays, key-value lists) that are followed. */
 #define OTP_VALUE_DEPTH 64
 
+/* Lists that are remembered, so that equal ones need not be stored again. A power of two. */
+#define OTP_DECODER_LISTS 4096U
+
 struct otp_decoder {
     struct otp_profiles *m;
     struct otp_wire_fault fault;
     struct otp_place place; /* where the decoder is, for notes */
     bool with_notes;
+    bool is_consumed;             /* bytes of samples are given back */
     struct otp_vec attrs;         /* int32_t: the list that is being read */
     struct otp_vec profile_attrs; /* int32_t: that of the profile around it */
     struct otp_vec values;        /* int64_t */
     struct otp_vec timestamps;    /* int64_t */
     uint32_t last_list;           /* the newest one in m->lists */
+    uint32_t *lists;              /* OTP_DECODER_LISTS of m->lists by hash, met last; 0: none */
 };
 
 /* Names for the check of a field's wire type; all others are the numbers of the encoding. */
@@ -47,6 +52,9 @@ bool otp_decoder_varints(struct otp_decoder *d, const struct otp_field *f, struc
 bool otp_decoder_fixed64s(struct otp_decoder *d, const struct otp_field *f, struct otp_vec *v);
 /* Stores d->attrs as a list of m->lists and empties it; false when there is no room. */
 bool otp_decoder_take_list(struct otp_decoder *d, const struct otp_field *f, uint32_t *out_list);
+/* The list of these items, stored unless an equal one was stored lately; false: no room. */
+bool otp_decoder_list(struct otp_decoder *d, const int32_t *items, uint32_t count,
+                      uint32_t *out_list);
 
 /* One entry of an array: the repeated message in field f. False at a fault. */
 bool otp_decode_dictionary(struct otp_decoder *d, struct otp_wire w);

@@ -56,15 +56,16 @@ static bool store_numbers(struct otp_decoder *d, const struct otp_field *f, stru
     struct otp_vec *numbers = &d->m->numbers;
     int64_t counts[2] = {d->values.count, d->timestamps.count};
 
-    if (OTP_LIKELY(counts[0] == 1 && counts[1] == 0 && numbers->count < numbers->capacity)) {
-        s->data = numbers->count;
-        ((int64_t *)numbers->items)[numbers->count++] = ((const int64_t *)d->values.items)[0];
-        d->values.count = 0;
-        return true;
+    if (counts[0] == 1 && counts[1] == 0) {
+        uint64_t value = *(const uint64_t *)d->values.items;
+        if (value < OTP_SAMPLE_LONG) {
+            s->data = (uint32_t)value;
+            d->values.count = 0;
+            return true;
+        }
     }
-    bool is_long = counts[0] != 1 || counts[1] != 0;
-    s->data = numbers->count | (is_long ? OTP_SAMPLE_LONG : 0);
-    if ((is_long && !otp_vec_append(numbers, counts, 2)) ||
+    s->data = numbers->count | OTP_SAMPLE_LONG;
+    if (!otp_vec_append(numbers, counts, 2) ||
         !otp_vec_append(numbers, d->values.items, d->values.count) ||
         !otp_vec_append(numbers, d->timestamps.items, d->timestamps.count)) {
         return otp_decoder_no_room(d, f);
@@ -88,6 +89,117 @@ static bool decode_sample(struct otp_decoder *d, struct otp_wire w, const struct
         }
     }
     return otp_wire_ok(&w) && otp_decoder_take_list(d, at, &s->attrs) && store_numbers(d, at, s);
+}
+
+/* ---- samples as they usually are ---- */
+
+#define QUICK_ATTRS 16U
+#define GIVE_BACK (1 << 20) /* bytes of samples that are given back at once */
+
+/* Tags of Sample's fields in 1.10. */
+enum { TAG_STACK = 0x08, TAG_ATTRS = 0x12, TAG_LINK = 0x18, TAG_VALUES = 0x22 };
+
+/* Reads a number below 2^31 in at most four bytes; the position behind it, or NULL. */
+OTP_INLINE const uint8_t *quick_number(const uint8_t *p, const uint8_t *end, uint32_t *out_value)
+{
+    uint32_t value = 0;
+
+    for (unsigned i = 0; i < 4 && p < end; i++) {
+        uint8_t byte = *p++;
+        value |= (byte & 0x7fU) << (7 * i);
+        if (byte < 0x80) {
+            *out_value = value;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* Reads field `tag`, a number, if it comes next; 0 otherwise. */
+OTP_INLINE const uint8_t *quick_field(const uint8_t *p, const uint8_t *end, uint8_t tag,
+                                      int32_t *out_value)
+{
+    uint32_t value = 0;
+
+    if (p < end && *p == tag) {
+        p = quick_number(p + 1, end, &value);
+    }
+    *out_value = (int32_t)value;
+    return p;
+}
+
+/* Reads a packed list of at most max numbers. */
+OTP_INLINE const uint8_t *quick_list(const uint8_t *p, const uint8_t *end, uint32_t max,
+                                     int32_t *out_items, uint32_t *out_count)
+{
+    uint32_t count = 0;
+    uint32_t value;
+
+    if (p == end || *p >= 0x80 || *p > end - p - 1) {
+        return NULL;
+    }
+    const uint8_t *stop = p + 1 + *p;
+    for (p++; p < stop; count++) {
+        if (count == max || (p = quick_number(p, stop, &value)) == NULL) {
+            return NULL;
+        }
+        out_items[count] = (int32_t)value;
+    }
+    *out_count = count;
+    return p;
+}
+
+/*
+ * Reads a sample of 1.10 that has each field at most once, in the order of their numbers, a single
+ * value and no timestamps: what writers make. False: it is not of that kind, or there is something
+ * to complain about, and nothing has happened.
+ */
+static bool quick_sample(struct otp_decoder *d, const uint8_t *p, const uint8_t *end)
+{
+    struct otp_sample s = {.stack = 0};
+    int32_t attrs[QUICK_ATTRS];
+    uint32_t attr_count = 0;
+    uint32_t values = 0;
+    int32_t value = 0;
+
+    if ((p = quick_field(p, end, TAG_STACK, &s.stack)) == NULL) {
+        return false;
+    }
+    if (p < end && *p == TAG_ATTRS &&
+        (p = quick_list(p + 1, end, QUICK_ATTRS, attrs, &attr_count)) == NULL) {
+        return false;
+    }
+    if ((p = quick_field(p, end, TAG_LINK, &s.link)) == NULL || p == end || *p != TAG_VALUES) {
+        return false;
+    }
+    if (quick_list(p + 1, end, 1, &value, &values) != end || values != 1) {
+        return false;
+    }
+    s.data = (uint32_t)value;
+    return otp_decoder_list(d, attrs, attr_count, &s.attrs) &&
+           otp_vec_append(&d->m->samples, &s, 1);
+}
+
+/* Reads as many samples as are of the usual kind and not longer than a byte can say. */
+static void quick_samples(struct otp_decoder *d, struct otp_wire *w, struct otp_profile *p)
+{
+    const uint8_t tag = PROFILE_SAMPLES << 3 | OTP_WIRE_LEN;
+
+    const uint8_t *begin = w->pos;
+
+    while (w->end - w->pos >= 2 && w->pos[0] == tag && w->pos[1] < 0x80 &&
+           w->pos[1] <= w->end - w->pos - 2) {
+        const uint8_t *end = w->pos + 2 + w->pos[1];
+        if (!quick_sample(d, w->pos + 2, end)) {
+            break;
+        }
+        w->pos = end;
+        p->samples.count++;
+        if (d->is_consumed && end - begin >= GIVE_BACK) {
+            otp_give_back(begin, end);
+            begin = end;
+        }
+    }
 }
 
 static bool decode_types(struct otp_decoder *d, struct otp_wire w, struct otp_types *out_types)
@@ -203,7 +315,13 @@ bool otp_decode_profile(struct otp_decoder *d, struct otp_wire w, const struct o
     }
     p->scope = d->m->scopes.count - 1;
     p->samples.first = d->m->samples.count;
-    while (otp_wire_next(&w, &f)) {
+    for (;;) {
+        if (d->m->version == OTP_PROTO_1_10) {
+            quick_samples(d, &w, p);
+        }
+        if (!otp_wire_next(&w, &f)) {
+            break;
+        }
         if (!profile_field(d, &w, &f, p)) {
             return false;
         }

@@ -121,12 +121,29 @@ static bool is_1_8_profile_field(const struct otp_field *f)
            (f->number == 12 && is_list);
 }
 
+/* Steps over samples of less than 128 bytes, of which nothing more is to be learned. */
+static void skip_samples(struct otp_wire *w)
+{
+    const uint8_t tag = 2 << 3 | OTP_WIRE_LEN;
+
+    while (w->end - w->pos >= 2 && w->pos[0] == tag && w->pos[1] < 0x80 &&
+           w->pos[1] <= w->end - w->pos - 2) {
+        w->pos += 2 + w->pos[1];
+    }
+}
+
 static void look_at_profile(struct otp_wire w, struct finding *found)
 {
     struct otp_field f;
     uint32_t types = 0;
 
-    while (otp_wire_next(&w, &f)) {
+    for (;;) {
+        if (found->is_1_9 || found->is_1_10) {
+            skip_samples(&w);
+        }
+        if (!otp_wire_next(&w, &f)) {
+            return;
+        }
         if (is_old_profile_field(&f)) {
             note_old(found, &f, OLD " (Profile is laid out differently)" READABLE);
         } else if (is_1_8_profile_field(&f)) {

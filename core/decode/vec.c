@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FIRST_ITEMS 16U
+#define PAGE ((size_t)4096)
+#define WORTH_GIVING ((size_t)1 << 18)
 
 void otp_vec_init(struct otp_vec *v, struct otp_budget *budget, size_t item_size)
 {
@@ -63,6 +66,16 @@ bool otp_vec_reserve(struct otp_vec *v, uint64_t extra)
     capacity = capacity < FIRST_ITEMS ? FIRST_ITEMS : capacity;
     capacity = capacity > OTP_VEC_MAX ? OTP_VEC_MAX : capacity;
     return resize(v, capacity) || resize(v, need);
+}
+
+void otp_give_back(const void *from, const void *to)
+{
+    uintptr_t begin = ((uintptr_t)from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    uintptr_t end = (uintptr_t)to & ~(uintptr_t)(PAGE - 1);
+
+    if (end > begin && end - begin >= WORTH_GIVING) {
+        (void)madvise((void *)begin, end - begin, MADV_DONTNEED); /* if not, it stays in use */
+    }
 }
 
 void *otp_vec_push(struct otp_vec *v)

@@ -36,6 +36,11 @@ void otp_vec_fini(struct otp_vec *v);
 void otp_vec_trim(struct otp_vec *v);
 /* Makes room for extra more items; false when the budget or OTP_VEC_MAX is reached. */
 bool otp_vec_reserve(struct otp_vec *v, uint64_t extra);
+/*
+ * Gives the memory of [from, to), which is part of a block from malloc, back to the system, as far
+ * as it is whole pages: the bytes are 0 then. Nothing happens when it is not worth it.
+ */
+void otp_give_back(const void *from, const void *to);
 /* Adds one zeroed item and returns it (valid until the array grows); NULL when there is no room. */
 void *otp_vec_push(struct otp_vec *v);
 /* Adds count items copied from `from`; false when there is no room. */

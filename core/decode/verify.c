@@ -3,6 +3,7 @@
  * one. */
 #include <string.h>
 
+#include "core/base/annot.h"
 #include "core/decode/model.h"
 
 struct verify {
@@ -127,8 +128,20 @@ static void check_types(struct verify *v, const struct otp_types *types, const c
 
 static void check_samples(struct verify *v, const struct otp_profile *p)
 {
+    const struct otp_sample *samples =
+        (const struct otp_sample *)v->m->samples.items + p->samples.first;
+    uint32_t stacks = v->m->table[OTP_TABLE_STACK].count;
+    uint32_t links = v->m->table[OTP_TABLE_LINK].count;
+    uint32_t last = 0; /* the list that was checked last; that without items needs no check */
+
     for (uint32_t i = 0; i < p->samples.count && v->ok; i++) {
-        const struct otp_sample *s = otp_profiles_sample(v->m, p->samples.first + i);
+        const struct otp_sample *s = &samples[i];
+        /* Negative numbers are larger than any table. */
+        if (OTP_LIKELY((uint32_t)s->stack < stacks && (uint32_t)s->link < links &&
+                       s->attrs == last)) {
+            continue;
+        }
+        last = s->attrs;
         otp_place_enter(&v->place, "samples", i);
         index_ok(v, OTP_TABLE_STACK, s->stack, "stack_index");
         index_ok(v, OTP_TABLE_LINK, s->link, "link_index");

@@ -132,28 +132,28 @@ static void add_saturated(int64_t *a, int64_t b)
 }
 
 static enum otp_status add_observation(struct otp_group *g, uint32_t slot,
-                                       const struct otp_visit_sample *s)
+                                       const struct otp_group_waiting *s)
 {
     if (otp_group_seen(g) >= OTP_POOL_MAX) {
         return OTP_FULL;
     }
     bool ok = otp_buf_add(&g->seen_slots, &slot, sizeof(slot)) &&
-              otp_buf_add(&g->seen_times, &s->timestamp_ns, sizeof(s->timestamp_ns)) &&
+              otp_buf_add(&g->seen_times, &s->time_ns, sizeof(s->time_ns)) &&
               otp_buf_add(&g->seen_values, s->values, g->type_count * sizeof(s->values[0]));
     if (!ok) {
         return OTP_NO_MEMORY;
     }
-    if (g->first_time == 0 || s->timestamp_ns < g->first_time) {
-        g->first_time = s->timestamp_ns;
+    if (g->first_time == 0 || s->time_ns < g->first_time) {
+        g->first_time = s->time_ns;
     }
-    if (s->timestamp_ns > g->last_time) {
-        g->last_time = s->timestamp_ns;
+    if (s->time_ns > g->last_time) {
+        g->last_time = s->time_ns;
     }
     return OTP_OK;
 }
 
 static enum otp_status add_sums(struct otp_group *g, uint32_t slot,
-                                const struct otp_visit_sample *s)
+                                const struct otp_group_waiting *s)
 {
     size_t bytes = g->type_count * sizeof(s->values[0]);
     while (g->sums.len / bytes < g->slots.count) {
@@ -181,17 +181,54 @@ static bool keeps_fold(const struct otp_group *g, const struct otp_visit_sample 
     return count == 1 && s->timestamp_ns != 0;
 }
 
+/* The list of a sample's attributes; often that of the sample before. */
+static enum otp_status find_list(struct otp_group *g, struct otp_dict *d,
+                                 const struct otp_visit_sample *s, uint32_t *out_list)
+{
+    struct otp_pool_tail last = otp_pool_tail(&d->lists, g->last_list);
+    const uint32_t *its = last.data;
+    bool same = last.len == s->attr_count * sizeof(s->attrs[0]);
+    for (size_t i = 0; i < s->attr_count && same; i++) {
+        same = its[i] == s->attrs[i];
+    }
+    if (same) {
+        *out_list = g->last_list;
+        return OTP_OK;
+    }
+    OTP_TRY(otp_dict_list(d, s->attrs, s->attr_count, out_list));
+    g->last_list = *out_list;
+    return OTP_OK;
+}
+
+/* Finds the place of the sample that waits longest and adds it there. */
+static enum otp_status settle(struct otp_group *g)
+{
+    const struct otp_group_waiting *s = &g->waiting[g->settled_count++ % OTP_GROUP_WAITING];
+    uint32_t slot;
+    OTP_TRY(otp_pool_intern_hashed(&g->slots, s->hash, &s->who, NULL, 0, &slot));
+    return s->who.timed != 0 ? add_observation(g, slot, s) : add_sums(g, slot, s);
+}
+
+enum otp_status otp_group_close(struct otp_group *g)
+{
+    enum otp_status status = OTP_OK;
+    while (g->settled_count != g->waiting_count && status == OTP_OK) {
+        status = settle(g);
+    }
+    otp_map_fini(&g->slots.map);
+    return status;
+}
+
 enum otp_status otp_group_add(struct otp_group *g, struct otp_dict *d,
                               const struct otp_visit_sample *s)
 {
     struct otp_group_sample who = {
         .stack = s->stack, .link = s->link, .timed = s->timestamp_ns != 0};
-    uint32_t slot;
     int64_t any = 0;
     if (s->stack >= d->stacks.count || s->link >= d->links.count || s->timestamp_ns == UINT64_MAX) {
         return OTP_INVALID;
     }
-    OTP_TRY(otp_dict_list(d, s->attrs, s->attr_count, &who.list));
+    OTP_TRY(find_list(g, d, s, &who.list));
     for (size_t i = 0; i < g->type_count; i++) {
         any |= s->values[i];
     }
@@ -199,8 +236,15 @@ enum otp_status otp_group_add(struct otp_group *g, struct otp_dict *d,
         return OTP_OK;
     }
     g->can_fold = g->can_fold && keeps_fold(g, s);
-    OTP_TRY(otp_pool_intern(&g->slots, &who, NULL, 0, &slot));
-    return who.timed != 0 ? add_observation(g, slot, s) : add_sums(g, slot, s);
+    if (g->waiting_count - g->settled_count == OTP_GROUP_WAITING) {
+        OTP_TRY(settle(g));
+    }
+    struct otp_group_waiting *w = &g->waiting[g->waiting_count++ % OTP_GROUP_WAITING];
+    w->who = who;
+    w->time_ns = s->timestamp_ns;
+    memcpy(w->values, s->values, g->type_count * sizeof(w->values[0]));
+    w->hash = otp_pool_prefetch(&g->slots, &who, NULL, 0);
+    return OTP_OK;
 }
 
 static int compare_seen(const void *a, const void *b, void *arg)

@@ -35,6 +35,16 @@ struct otp_group_sample {
     uint32_t timed; /* 0 or 1 */
 };
 
+/* Samples that wait for their places to be loaded from memory. A power of two. */
+#define OTP_GROUP_WAITING 16U
+
+struct otp_group_waiting {
+    struct otp_group_sample who;
+    uint64_t hash;
+    uint64_t time_ns;
+    int64_t values[OTP_VISIT_MAX_TYPES];
+};
+
 struct otp_group {
     struct otp_group *next;
     struct otp_heap *heap;
@@ -51,6 +61,7 @@ struct otp_group {
     void *payload;
     size_t payload_len;
     /* Samples. */
+    uint32_t last_list;    /* of the sample that was added last */
     struct otp_pool slots; /* head: struct otp_group_sample */
     struct otp_buf sums;   /* int64_t[type_count] for each slot */
     /* Observations: three arrays of one length. */
@@ -59,6 +70,9 @@ struct otp_group {
     struct otp_buf seen_values; /* int64_t[type_count] for each */
     uint64_t first_time;        /* of the observations; 0: none */
     uint64_t last_time;
+    struct otp_group_waiting waiting[OTP_GROUP_WAITING]; /* a ring */
+    uint32_t waiting_count;                              /* of all that ever waited */
+    uint32_t settled_count;                              /* of those that no longer do */
     /* Folding of the sample count into the profile of the period type. */
     size_t count_type;   /* OTP_GROUP_NO_TYPE: there is none */
     size_t period_index; /* OTP_GROUP_NO_TYPE: there is none */
@@ -73,9 +87,15 @@ enum otp_status otp_group_create(struct otp_dict *d, const struct otp_visit_prof
                                  struct otp_group **out_group);
 /* Frees g (may be NULL). */
 void otp_group_destroy(struct otp_group *g);
-/* Adds a sample. OTP_INVALID: a number that d never gave, or the time UINT64_MAX. */
+/*
+ * Adds a sample; it can be seen after otp_group_close. OTP_INVALID: a number that d never gave, or
+ * the time UINT64_MAX. OTP_NO_MEMORY and OTP_FULL may be about a sample before.
+ */
 enum otp_status otp_group_add(struct otp_group *g, struct otp_dict *d,
                               const struct otp_visit_sample *s);
+
+/* After the last sample: also gives back what only adding needs. OTP_NO_MEMORY, OTP_FULL. */
+enum otp_status otp_group_close(struct otp_group *g);
 
 /* How many observations there are. */
 static inline size_t otp_group_seen(const struct otp_group *g)

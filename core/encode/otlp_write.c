@@ -207,9 +207,62 @@ static size_t put_observations(const struct writer *w, const struct otp_plan_pro
     return count;
 }
 
+/* Fields of Sample. */
+enum { SAMPLE_STACK = 1, SAMPLE_ATTRS = 2, SAMPLE_LINK = 3, SAMPLE_VALUES = 4 };
+
+#define SHORT_ATTRS 18U /* a sample of that many is shorter than 128 bytes, whatever the numbers */
+
+static unsigned char *put_number(unsigned char *to, uint32_t field, uint64_t v)
+{
+    if (v != 0) {
+        *to++ = (unsigned char)(field << 3);
+        to = otp_pack_put(to, v);
+    }
+    return to;
+}
+
+/* A sum with few attributes, which nearly all samples are, without the general packer. */
+static void write_short_sample(const struct writer *w, const struct otp_group_sample *who,
+                               int64_t sum)
+{
+    struct otp_pool_tail list = otp_pool_tail(&w->dict->lists, who->list);
+    const uint32_t *attrs = list.data;
+    size_t count = list.len / sizeof(attrs[0]);
+    unsigned char *begin = otp_buf_reserve(w->out, 128);
+    if (begin == NULL) {
+        return;
+    }
+    unsigned char *to = put_number(begin + 2, SAMPLE_STACK,
+                                   otp_plan_number(w->plan, OTP_PLAN_STACKS, who->stack));
+    if (count > 0) {
+        unsigned char *head = to;
+        to += 2;
+        for (size_t i = 0; i < count; i++) {
+            to = otp_pack_put(to, otp_plan_number(w->plan, OTP_PLAN_ATTRS, attrs[i]));
+        }
+        head[0] = SAMPLE_ATTRS << 3 | 2;
+        head[1] = (unsigned char)(to - head - 2);
+    }
+    to = put_number(to, SAMPLE_LINK, otp_plan_number(w->plan, OTP_PLAN_LINKS, who->link));
+    to[0] = SAMPLE_VALUES << 3 | 2;
+    unsigned char *end = otp_pack_put(to + 2, (uint64_t)sum);
+    to[1] = (unsigned char)(end - to - 2);
+    begin[0] = PROFILE_SAMPLES << 3 | 2;
+    begin[1] = (unsigned char)(end - begin - 2);
+    w->out->len += (size_t)(end - begin);
+}
+
 static void write_sample(const struct writer *w, const struct otp_plan_profile *p, uint32_t slot)
 {
     const struct otp_group_sample *who = otp_group_slot(p->group, slot);
+    size_t attr_bytes = otp_pool_tail(&w->dict->lists, who->list).len;
+    if (!p->timed && attr_bytes <= SHORT_ATTRS * sizeof(uint32_t)) {
+        int64_t value = otp_group_sum(p->group, slot, p->type);
+        if (value != 0) {
+            write_short_sample(w, who, value);
+        }
+        return;
+    }
     PB(Sample) s = PB_INIT(SAMPLE);
     int64_t sum = 0;
     if (p->timed) {

@@ -7,12 +7,7 @@ enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
 
 static size_t put_varint(unsigned char *out, uint64_t v)
 {
-    size_t n = 0;
-    for (; v >= 0x80; v >>= 7) {
-        out[n++] = (unsigned char)(v | 0x80);
-    }
-    out[n++] = (unsigned char)v;
-    return n;
+    return (size_t)(otp_pack_put(out, v) - out);
 }
 
 void otp_pack_varint(struct otp_buf *b, uint64_t v)

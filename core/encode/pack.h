@@ -19,6 +19,15 @@
 
 #define OTP_PACK_VARINT_MAX 10
 
+/* Writes v as a varint, at most OTP_PACK_VARINT_MAX bytes; the place behind it. Context: any. */
+static inline unsigned char *otp_pack_put(unsigned char *to, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7) {
+        *to++ = (unsigned char)(v | 0x80);
+    }
+    *to++ = (unsigned char)v;
+    return to;
+}
 /* Appends v as a varint. Context: worker. */
 void otp_pack_varint(struct otp_buf *b, uint64_t v);
 /* A varint field; written even when v is 0. */

@@ -147,34 +147,49 @@ static bool add_tail(struct otp_pool *p, const struct key *k)
     return true;
 }
 
+static uint64_t hash_of(const struct otp_pool *p, const void *head, const void *tail,
+                        size_t tail_len)
+{
+    uint64_t hash = tail_len == 0 ? 0 : otp_hash_bytes(tail, tail_len, 0);
+    return p->head_size > 0 ? otp_hash_bytes(head, p->head_size, hash) : hash;
+}
+
+uint64_t otp_pool_prefetch(const struct otp_pool *p, const void *head, const void *tail,
+                           size_t tail_len)
+{
+    uint64_t hash = hash_of(p, head, tail, tail_len);
+    otp_map_prefetch(&p->map, hash);
+    return hash;
+}
+
 enum otp_status otp_pool_intern(struct otp_pool *p, const void *head, const void *tail,
                                 size_t tail_len, uint32_t *out_id)
 {
+    return otp_pool_intern_hashed(p, hash_of(p, head, tail, tail_len), head, tail, tail_len,
+                                  out_id);
+}
+
+enum otp_status otp_pool_intern_hashed(struct otp_pool *p, uint64_t hash, const void *head,
+                                       const void *tail, size_t tail_len, uint32_t *out_id)
+{
     const struct key k = {.head = head, .tail = tail_len == 0 ? "" : tail, .tail_len = tail_len};
-    uint64_t hash = otp_hash_bytes(k.tail, tail_len, 0);
-    if (p->head_size > 0) {
-        hash = otp_hash_bytes(head, p->head_size, hash);
-    }
-    *out_id = otp_map_find(&p->map, hash, &k, equal, p);
-    if (*out_id != OTP_MAP_NONE) {
+    struct otp_map_slot *slot = otp_map_seek(&p->map, hash, &k, equal, p);
+    if (slot != NULL && slot->id != OTP_MAP_NONE) {
+        *out_id = slot->id;
         return OTP_OK;
     }
     *out_id = 0;
     if (p->count >= OTP_POOL_MAX) {
         return OTP_FULL;
     }
-    if (p->count == p->capacity && !grow(p)) {
-        return OTP_NO_MEMORY;
-    }
-    if (p->arena != NULL && !add_tail(p, &k)) {
+    if (slot == NULL || (p->count == p->capacity && !grow(p)) ||
+        (p->arena != NULL && !add_tail(p, &k))) {
         return OTP_NO_MEMORY;
     }
     if (p->head_size > 0) {
         memcpy(p->heads + (size_t)p->count * p->head_size, head, p->head_size);
     }
-    if (!otp_map_add(&p->map, hash, p->count)) {
-        return OTP_NO_MEMORY;
-    }
+    otp_map_fill(&p->map, slot, p->count);
     *out_id = p->count++;
     return OTP_OK;
 }

@@ -65,6 +65,12 @@ void otp_pool_fini(struct otp_pool *p);
 enum otp_status otp_pool_intern(struct otp_pool *p, const void *head, const void *tail,
                                 size_t tail_len, uint32_t *out_id);
 
+/* The same in two steps: what hash to intern with, and then some other work, while memory loads. */
+uint64_t otp_pool_prefetch(const struct otp_pool *p, const void *head, const void *tail,
+                           size_t tail_len);
+enum otp_status otp_pool_intern_hashed(struct otp_pool *p, uint64_t hash, const void *head,
+                                       const void *tail, size_t tail_len, uint32_t *out_id);
+
 /* The head of entry id, which must exist; moves when the pool grows. Context: worker. */
 static inline const void *otp_pool_head(const struct otp_pool *p, uint32_t id)
 {

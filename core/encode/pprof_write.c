@@ -36,6 +36,12 @@ enum {
 /* What the locations of a mapping have. */
 enum { HAS_LOCATIONS = 1, HAS_UNNAMED = 2, HAS_FILES = 4, HAS_LINES = 8, HAS_INLINED = 16 };
 
+/* Part of the message. */
+struct span {
+    size_t off;
+    size_t len; /* 0: not written yet */
+};
+
 struct writer {
     const struct otp_pprof_plan *plan;
     const struct otp_dict *dict;
@@ -45,6 +51,7 @@ struct writer {
     unsigned char *marks; /* by mapping: HAS_... */
     uint32_t main;        /* mapping that comes first; 0: none */
     bool adds_main;       /* the main program has no mapping: one that only names it is first */
+    struct span *stacks;  /* by stack: its locations where they were written last */
     /* Working space, as large as the longest one of each. */
     PB(Line) * lines;
     PB(Line) * *line_ptrs;
@@ -196,19 +203,37 @@ static void write_labels(struct writer *w, const struct otp_pprof_row *row)
     }
 }
 
+/* The locations of a stack, copied from where they were written last, if they were. */
+static void write_stack(struct writer *w, uint32_t stack)
+{
+    struct otp_pool_tail tail = otp_pool_tail(&w->dict->stacks, stack);
+    const uint32_t *frames = tail.data;
+    struct span *known = &w->stacks[stack];
+    if (known->len > 0) {
+        unsigned char *to = otp_buf_reserve(w->out, known->len);
+        if (to != NULL) {
+            memcpy(to, w->out->data + known->off, known->len);
+            w->out->len += known->len;
+        }
+        return;
+    }
+    size_t begin = w->out->len;
+    size_t list = otp_pack_open(w->out, SAMPLE_LOCATION_ID);
+    for (size_t i = 0; i < tail.len / sizeof(frames[0]); i++) {
+        otp_pack_varint(w->out, number(w, OTP_PLAN_LOCATIONS, frames[i]));
+    }
+    otp_pack_close(w->out, list);
+    *known = (struct span){.off = begin, .len = w->out->len - begin};
+}
+
 static void write_sample(struct writer *w, uint32_t id, const uint32_t *column_at)
 {
     const struct otp_pprof_row *row = otp_pool_head(&w->plan->rows, id);
     const int64_t *values = otp_pprof_plan_values(w->plan, id);
     struct otp_pool_tail stack = otp_pool_tail(&w->dict->stacks, row->stack);
-    const uint32_t *frames = stack.data;
     size_t mark = otp_pack_open(w->out, PROFILE_SAMPLE);
     if (stack.len > 0) {
-        size_t list = otp_pack_open(w->out, SAMPLE_LOCATION_ID);
-        for (size_t i = 0; i < stack.len / sizeof(frames[0]); i++) {
-            otp_pack_varint(w->out, number(w, OTP_PLAN_LOCATIONS, frames[i]));
-        }
-        otp_pack_close(w->out, list);
+        write_stack(w, row->stack);
     }
     size_t list = otp_pack_open(w->out, SAMPLE_VALUE);
     for (size_t i = 0; i < w->plan->column_count; i++) {
@@ -216,7 +241,11 @@ static void write_sample(struct writer *w, uint32_t id, const uint32_t *column_a
     }
     otp_pack_close(w->out, list);
     write_labels(w, row);
+    size_t before = w->out->len;
     otp_pack_close(w->out, mark);
+    if (w->stacks[row->stack].off >= mark) { /* closing moves what is inside */
+        w->stacks[row->stack].off += w->out->len - before;
+    }
 }
 
 static void write_samples(struct writer *w, const uint32_t *column_at)
@@ -474,7 +503,8 @@ static bool make_space(struct writer *w)
     w->marks = otp_heap_calloc(d->heap, d->mappings.count, sizeof(w->marks[0]));
     w->lines = otp_heap_calloc(d->heap, lines, sizeof(w->lines[0]));
     w->line_ptrs = otp_heap_calloc(d->heap, lines, sizeof(w->line_ptrs[0]));
-    if (w->marks == NULL || w->lines == NULL || w->line_ptrs == NULL) {
+    w->stacks = otp_heap_calloc(d->heap, d->stacks.count, sizeof(w->stacks[0]));
+    if (w->stacks == NULL || w->marks == NULL || w->lines == NULL || w->line_ptrs == NULL) {
         return false;
     }
     for (size_t i = 0; i < lines; i++) {
@@ -497,6 +527,7 @@ enum otp_status otp_pprof_write(const struct otp_pprof_plan *plan,
     }
     otp_words_fini(&w.words);
     otp_heap_free(w.dict->heap, w.marks);
+    otp_heap_free(w.dict->heap, w.stacks);
     otp_heap_free(w.dict->heap, w.lines);
     otp_heap_free(w.dict->heap, w.line_ptrs);
     return status;

@@ -101,6 +101,10 @@ static enum otp_status end_profile(struct otp_visitor *v)
     if (s->status == OTP_OK && s->open == NULL) {
         s->status = OTP_INVALID;
     }
+    if (s->open != NULL) {
+        enum otp_status closed = otp_group_close(s->open);
+        s->status = s->status == OTP_OK ? closed : s->status;
+    }
     s->open = NULL;
     return s->status;
 }

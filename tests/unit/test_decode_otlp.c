@@ -31,7 +31,8 @@ static void assert_content(const struct otp_profiles *m, const struct dec_shape 
     ck_assert_uint_eq(p->samples.count, DEC_SAMPLES);
     for (uint32_t i = 0; i < DEC_SAMPLES; i++) {
         const struct otp_sample *sample = otp_profiles_sample(m, p->samples.first + i);
-        struct otp_sample_data d = otp_profiles_sample_data(m, sample);
+        struct otp_sample_data d;
+        otp_profiles_sample_data(m, sample, &d);
         ck_assert_int_eq(sample->stack, (int)i + 1);
         ck_assert_int_eq(sample->link, s->with_link ? 1 : 0);
         ck_assert_uint_eq(d.value_count, s->with_values ? 1 : 0);

@@ -76,11 +76,15 @@ static void use_from_profiles(struct references *r)
         use_types(r, &p->period_type);
         use_list(r, p->attrs);
     }
+    uint32_t last = 0; /* the list without items uses nothing */
     for (uint32_t i = 0; i < r->m->samples.count; i++) {
         const struct otp_sample *s = otp_profiles_sample(r->m, i);
         use(r, OTP_TABLE_STACK, s->stack);
         use(r, OTP_TABLE_LINK, s->link);
-        use_list(r, s->attrs);
+        if (s->attrs != last) {
+            use_list(r, s->attrs);
+            last = s->attrs;
+        }
     }
     for (uint32_t i = 0; i < r->m->keyvalues.count; i++) {
         const struct otp_keyvalue *kv = otp_profiles_keyvalue(r->m, i);

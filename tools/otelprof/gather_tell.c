@@ -15,7 +15,7 @@ struct telling {
     struct otp_product *p;
     struct otp_retell *retells; /* by message; zeroed ones are not begun */
     bool keep_original;
-    uint64_t *hashes;   /* by message; 0: not known yet */
+    uint64_t *hashes;   /* by message, of its names and code; 0: not known yet */
     bool *has_original; /* by message: its original is attached already */
 };
 
@@ -155,9 +155,40 @@ static void attach_original(struct telling *t, const struct otp_gather_part *par
     }
 }
 
+static uint64_t hash_items(const struct otp_vec *v, uint64_t hash)
+{
+    return v->count == 0 ? hash : otp_hash_bytes(v->items, (size_t)v->count * v->item_size, hash);
+}
+
+/* Names, code and stacks of a message. */
+static uint64_t hash_tables(const struct otp_profiles *m)
+{
+    uint64_t hash = 1;
+    for (uint32_t i = 0; i < m->table[OTP_TABLE_STRING].count; i++) {
+        struct otp_text s = otp_profiles_string(m, (int32_t)i);
+        hash = otp_hash_bytes(s.data, s.len, hash);
+    }
+    hash = hash_items(&m->table[OTP_TABLE_LOCATION], hash);
+    hash = hash_items(&m->table[OTP_TABLE_FUNCTION], hash);
+    hash = hash_items(&m->frames, hash);
+    return hash_items(&m->lists, hash) | 1;
+}
+
+/* Samples of a profile, and when they were taken. */
+static uint64_t hash_profile(const struct otp_profiles *m, const struct otp_profile *p,
+                             uint64_t hash)
+{
+    const struct otp_sample *samples = m->samples.items;
+    const uint64_t times[] = {p->time_ns, p->duration_ns, (uint64_t)p->period};
+    hash = otp_hash_bytes(times, sizeof(times), hash);
+    return p->samples.count == 0 ? hash
+                                 : otp_hash_bytes(samples + p->samples.first,
+                                                  p->samples.count * sizeof(samples[0]), hash);
+}
+
 /*
  * An id made of the content, so that equal inputs give equal files, in whichever order they come:
- * the sum of hashes of the messages and of the profiles' places in them.
+ * the sum of hashes of the profiles, each with the names of its message and its place in it.
  */
 static void make_id(struct telling *t, const struct otp_gather_part *parts, size_t count)
 {
@@ -166,10 +197,12 @@ static void make_id(struct telling *t, const struct otp_gather_part *parts, size
         const struct otp_profiles *m = t->g->set->messages[parts[i].message];
         uint64_t *hash = &t->hashes[parts[i].message];
         if (*hash == 0) {
-            *hash = otp_hash_bytes(m->bytes, m->size, 1) | 1;
+            *hash = hash_tables(m);
         }
-        id[0] += otp_hash_mix(*hash, parts[i].profile);
-        id[1] += otp_hash_mix(*hash + 1, parts[i].profile);
+        const struct otp_profile *p = otp_profiles_profile(m, parts[i].profile);
+        uint64_t mine = hash_profile(m, p, *hash);
+        id[0] += otp_hash_mix(mine, parts[i].profile);
+        id[1] += otp_hash_mix(mine + 1, parts[i].profile);
     }
     id[0] |= 1; /* never all zero */
     memcpy(t->p->next_id, id, sizeof(id));
@@ -230,6 +263,10 @@ static enum otp_status tell_sum(struct telling *t, const struct otp_gather_part 
         OTP_TRY(retell_of(t, parts[i].message, &r));
         OTP_TRY(otp_retell_tables(r, parts[i].profile));
         OTP_TRY(otp_retell_samples(r, parts[i].profile));
+        if (t->p->format != OTP_FORMAT_PPROF) { /* for which losses are counted afterwards */
+            struct otp_profiles *m = t->g->set->messages[parts[i].message];
+            otp_profiles_forget_samples(m, otp_profiles_profile(m, parts[i].profile));
+        }
         otp_progress_show("writing", (uint64_t)(parts + i - t->g->parts), t->g->part_count);
     }
     return t->p->visitor->end_profile(t->p->visitor);

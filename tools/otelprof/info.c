@@ -86,8 +86,13 @@ static struct sums sum_up(const struct otp_profiles *m, const struct otp_profile
 
     for (uint32_t i = 0; i < p->samples.count; i++) {
         const struct otp_sample *sample = otp_profiles_sample(m, p->samples.first + i);
-        struct otp_sample_data d = otp_profiles_sample_data(m, sample);
         s.total = otp_add_clamped(s.total, otp_profiles_sample_total(m, sample));
+        if ((sample->data & OTP_SAMPLE_LONG) == 0) {
+            s.values++;
+            continue;
+        }
+        struct otp_sample_data d;
+        otp_profiles_sample_data(m, sample, &d);
         s.values += d.value_count;
         s.timestamps += d.timestamp_count;
     }

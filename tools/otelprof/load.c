@@ -96,7 +96,8 @@ bool otp_load_file(struct otp_profile_set *set, const char *path, enum otp_load_
                            .bytes = c.bytes,
                            .size = c.size,
                            .with_notes = mode == OTP_LOAD_CHECK,
-                           .with_verify = mode == OTP_LOAD_FOLLOW};
+                           .with_verify = mode == OTP_LOAD_FOLLOW,
+                           .is_consumed = true};
     if (otp_profile_set_add(set, &in, &fault) != OTP_OK) {
         return fail(name, fault.off, fault.reason, fault.in_unpacked);
     }

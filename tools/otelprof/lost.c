@@ -114,7 +114,9 @@ static void count_sample(struct losses *l, const struct otp_sample *s)
             add_name(&l->names[LOST_SAMPLE_ATTRS], otp_profiles_string(l->m, a->key));
         }
     }
-    l->times += otp_profiles_sample_data(l->m, s).timestamp_count;
+    struct otp_sample_data d;
+    otp_profiles_sample_data(l->m, s, &d);
+    l->times += d.timestamp_count;
 }
 
 static void count_dictionary(struct losses *l)

@@ -12,6 +12,9 @@
 #include "core/encode/json.h"
 #include "tools/otelprof/args.h"
 
+/* Bytes from which on the time for the usual level is felt. */
+#define GZIP_LARGE ((size_t)8 << 20)
+#define GZIP_LEVEL_LARGE 2
 #define OUTPUT_MAX ((size_t)4 << 30)
 #define TEXT_MAX ((size_t)1 << 30) /* nothing is cut */
 
@@ -139,9 +142,10 @@ static enum otp_status compress(struct otp_product *p, struct otp_buf *out)
     if (p->compression == OTP_COMPRESSION_NONE) {
         return OTP_OK;
     }
+    int level = out->len < GZIP_LARGE ? OTP_GZIP_LEVEL : GZIP_LEVEL_LARGE;
     otp_buf_init(&packed, &p->heap, OUTPUT_MAX);
     enum otp_status status = p->compression == OTP_COMPRESSION_GZIP
-                                 ? otp_gzip(&p->heap, out->data, out->len, OTP_GZIP_LEVEL, &packed)
+                                 ? otp_gzip(&p->heap, out->data, out->len, level, &packed)
                                  : otp_zstd(&p->heap, out->data, out->len, OTP_ZSTD_LEVEL, &packed);
     otp_buf_fini(out);
     *out = packed;

@@ -25,6 +25,7 @@ enum otp_status otp_retell_init(struct otp_retell *r, const struct otp_profiles 
     memset(r, 0, sizeof(*r));
     r->m = m;
     r->v = v;
+    r->list = NOT_TOLD;
     otp_arena_init(&r->arena, heap);
     r->mappings = make_ids(m->table[OTP_TABLE_MAPPING].count);
     r->locations = make_ids(m->table[OTP_TABLE_LOCATION].count);
@@ -45,6 +46,7 @@ void otp_retell_fini(struct otp_retell *r)
     free(r->stacks);
     free(r->attrs);
     free(r->links);
+    free(r->ids);
     otp_arena_fini(&r->arena);
     memset(r, 0, sizeof(*r));
 }
@@ -190,11 +192,15 @@ static enum otp_status tell_link(struct otp_retell *r, int32_t i, uint32_t *out_
 static enum otp_status tell_values(struct otp_retell *r, const struct otp_sample *s,
                                    struct otp_visit_sample *told)
 {
-    struct otp_sample_data d = otp_profiles_sample_data(r->m, s);
     int64_t value = otp_profiles_sample_total(r->m, s);
+    told->values = &value;
+    if ((s->data & OTP_SAMPLE_LONG) == 0) {
+        return r->v->sample(r->v, told);
+    }
+    struct otp_sample_data d;
+    otp_profiles_sample_data(r->m, s, &d);
     bool timed =
         d.timestamp_count > 0 && (d.value_count == 0 || d.value_count == d.timestamp_count);
-    told->values = &value;
     if (!timed) {
         r->losses.odd_times += d.timestamp_count > 0;
         return r->v->sample(r->v, told);
@@ -209,30 +215,39 @@ static enum otp_status tell_values(struct otp_retell *r, const struct otp_sample
     return OTP_OK;
 }
 
-static enum otp_status tell_sample(struct otp_retell *r, const struct otp_sample *s)
+/* The ids of the attributes of a list, in r->ids, where those of the last list still are. */
+static enum otp_status tell_list(struct otp_retell *r, uint32_t list, uint32_t *out_count)
 {
-    uint32_t ids[64];
-    uint32_t count;
-    const int32_t *list = otp_profiles_list(r->m, s->attrs, &count);
-    struct otp_visit_sample told = {.attrs = ids, .attr_count = count};
-    uint32_t *many = NULL;
-    enum otp_status status = OTP_OK;
-    if (count > OTP_ARRAY_LEN(ids)) {
-        many = malloc(count * sizeof(many[0]));
-        if (many == NULL) {
+    const int32_t *items = otp_profiles_list(r->m, list, out_count);
+    if (list == r->list) {
+        return OTP_OK;
+    }
+    if (*out_count > r->id_room) {
+        uint32_t *ids = realloc(r->ids, *out_count * sizeof(ids[0]));
+        if (ids == NULL) {
             return OTP_NO_MEMORY;
         }
-        told.attrs = many;
+        r->ids = ids;
+        r->id_room = *out_count;
     }
-    uint32_t *to = many != NULL ? many : ids;
-    for (uint32_t i = 0; i < count && status == OTP_OK; i++) {
-        status = tell_attr(r, list[i], &to[i]);
+    r->list = NOT_TOLD;
+    for (uint32_t i = 0; i < *out_count; i++) {
+        OTP_TRY(tell_attr(r, items[i], &r->ids[i]));
     }
-    status = status == OTP_OK ? tell_stack(r, s->stack, &told.stack) : status;
-    status = status == OTP_OK ? tell_link(r, s->link, &told.link) : status;
-    status = status == OTP_OK ? tell_values(r, s, &told) : status;
-    free(many);
-    return status;
+    r->list = list;
+    return OTP_OK;
+}
+
+static enum otp_status tell_sample(struct otp_retell *r, const struct otp_sample *s)
+{
+    struct otp_visit_sample told = {.link = 0};
+    uint32_t count;
+    OTP_TRY(tell_list(r, s->attrs, &count));
+    told.attrs = r->ids;
+    told.attr_count = count;
+    OTP_TRY(tell_stack(r, s->stack, &told.stack));
+    OTP_TRY(tell_link(r, s->link, &told.link));
+    return tell_values(r, s, &told);
 }
 
 enum otp_status otp_retell_samples(struct otp_retell *r, uint32_t profile)

@@ -31,6 +31,9 @@ struct otp_retell {
     uint32_t *stacks;
     uint32_t *attrs;
     uint32_t *links;
+    uint32_t *ids;          /* of the attributes of `list` */
+    uint32_t id_room;
+    uint32_t list;          /* UINT32_MAX: none yet */
     struct otp_arena arena; /* of one attribute or frame */
     struct otp_retell_losses losses;
 };

@@ -22,7 +22,7 @@ enum { TOP_TYPE, TOP_CUM, TOP_NUMBER, TOP_JSON };
 
 struct row {
     uint32_t name;
-    uint32_t seen_in; /* number of the last sample that counted for cum */
+    uint32_t seen_in; /* number of the last stack that counted for cum */
     int64_t flat;
     int64_t cum;
 };
@@ -31,7 +31,7 @@ struct tally {
     struct otp_names names;
     struct row *rows; /* one per name */
     uint32_t row_count;
-    uint32_t sample; /* number of the sample that is being counted */
+    uint32_t sample; /* number of the stack that is being counted */
     int64_t total;
     uint64_t samples;
     uint64_t from_ns;
@@ -65,15 +65,13 @@ static void count_location(struct tally *t, const struct otp_frame_names *f, int
     }
 }
 
-static void count_sample(struct tally *t, const struct otp_frame_names *f,
-                         const struct otp_profiles *m, const struct otp_sample *s)
+static void count_stack(struct tally *t, const struct otp_frame_names *f,
+                        const struct otp_profiles *m, int32_t index, int64_t value)
 {
-    const struct otp_slice *stack = otp_profiles_stack(m, s->stack);
+    const struct otp_slice *stack = otp_profiles_stack(m, index);
     const int32_t *frames = otp_profiles_frames(m, stack);
-    int64_t value = otp_profiles_sample_total(m, s);
 
     t->sample++;
-    t->total = otp_add_clamped(t->total, value);
     if (stack->count == 0) {
         return;
     }
@@ -84,18 +82,35 @@ static void count_sample(struct tally *t, const struct otp_frame_names *f,
     }
 }
 
-static void count_pick(struct tally *t, const struct otp_frame_names *f,
+/* Values are added up by stack before stacks are walked: many samples have one stack. */
+static bool count_pick(struct tally *t, const struct otp_frame_names *f,
                        const struct otp_pick *pick)
 {
-    const struct otp_profile *p = otp_profiles_profile(pick->m, pick->profile);
+    const struct otp_profiles *m = pick->m;
+    const struct otp_profile *p = otp_profiles_profile(m, pick->profile);
     uint64_t until = p->time_ns + p->duration_ns;
+    uint32_t stacks = m->table[OTP_TABLE_STACK].count;
+    int64_t *by_stack = calloc((size_t)stacks + 1, sizeof(by_stack[0]));
 
-    for (uint32_t i = 0; i < p->samples.count; i++) {
-        count_sample(t, f, pick->m, otp_profiles_sample(pick->m, p->samples.first + i));
+    if (by_stack == NULL) {
+        return false;
     }
+    for (uint32_t i = 0; i < p->samples.count; i++) {
+        const struct otp_sample *s = otp_profiles_sample(m, p->samples.first + i);
+        int64_t value = otp_profiles_sample_total(m, s);
+        by_stack[s->stack] = otp_add_clamped(by_stack[s->stack], value);
+        t->total = otp_add_clamped(t->total, value);
+    }
+    for (uint32_t i = 0; i < stacks; i++) {
+        if (by_stack[i] != 0) {
+            count_stack(t, f, m, (int32_t)i, by_stack[i]);
+        }
+    }
+    free(by_stack);
     t->samples += p->samples.count;
     t->from_ns = t->from_ns == 0 || p->time_ns < t->from_ns ? p->time_ns : t->from_ns;
     t->until_ns = until > t->until_ns ? until : t->until_ns;
+    return true;
 }
 
 static bool count_all(struct tally *t, const struct otp_pick_list *picks)
@@ -110,9 +125,7 @@ static bool count_all(struct tally *t, const struct otp_pick_list *picks)
             named = picks->items[i].m;
             ok = otp_frame_names_init(&f, &t->names, named) && grow_rows(t);
         }
-        if (ok) {
-            count_pick(t, &f, &picks->items[i]);
-        }
+        ok = ok && count_pick(t, &f, &picks->items[i]);
     }
     otp_frame_names_fini(&f);
     return ok;
