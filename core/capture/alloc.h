@@ -27,8 +27,30 @@
 /* Address bits that must all be 0 for a block to be looked up: 0 looks at every block. */
 extern uintptr_t otp_free_mask;
 
+/* Where a countdown leads. Long gaps are walked in pieces, so that a change is met soon. */
+enum otp_gap { OTP_GAP_NONE = 0, OTP_GAP_SAMPLE = 1, OTP_GAP_PIECE = 2 };
+
+/*
+ * The intervals used in this process so far; a gap and an account carry the number of theirs, and
+ * every sample is scaled by the interval that its gap was drawn with. Written by the worker.
+ */
+#define OTP_INTERVALS_MAX 16U
+extern uint64_t otp_alloc_intervals[OTP_INTERVALS_MAX];
+/* Number of the interval that gaps are drawn with now; atomic (pairs: INTERVAL). */
+extern uint32_t otp_alloc_interval;
+
+/* How many there are. Context: worker. */
+uint32_t otp_alloc_interval_count(void);
+
 /* Sets the way of telling sampled blocks, by the interval. Context: init. */
 void otp_alloc_init(void);
+/* From now on there may be sampled blocks: frees look for them. Context: init, worker. */
+void otp_alloc_begin(void);
+/*
+ * Another interval for gaps that begin from now on; a thread meets it within 4 MiB that it
+ * allocates. False: the table of intervals is full. Context: worker.
+ */
+bool otp_alloc_set_interval(uint64_t bytes);
 
 /* True when an allocation of size bytes is not sampled; then it has been counted down. Context:
  * hot. */

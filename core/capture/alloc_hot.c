@@ -8,6 +8,7 @@
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
 #include "core/base/dynsym.h"
+#include "core/base/map.h"
 #include "core/base/real.h"
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
@@ -25,21 +26,78 @@
 #define OWN_MAPPING_MIN ((size_t)128 << 10)
 #define NEVER (UINT64_MAX / 2)
 
+/* The longest way to the next look at the interval. */
+#define PIECE ((uint64_t)4 << 20)
+
 uintptr_t otp_free_mask = UINTPTR_MAX;
-static bool is_tagging;
+uint64_t otp_alloc_intervals[OTP_INTERVALS_MAX];
+uint32_t otp_alloc_interval;
+static uint32_t interval_count;
+static uint32_t is_tagging; /* atomic: ends for good when the interval becomes a fine one */
+static bool was_tagging;    /* there are blocks that were made larger than asked for */
 static size_t (*usable_size)(void *p); /* NULL: freed samples cannot be kept */
 
 void otp_alloc_init(void)
 {
     is_tagging = otp_settings.heap_interval >= TAG_MIN_INTERVAL && otp_real.tag_memalign != NULL;
+    was_tagging = is_tagging != 0;
+    otp_alloc_intervals[0] = otp_settings.heap_interval;
+    interval_count = 1;
     /* It must be of the allocator that frees, and belong to the blocks that carry a tag. */
-    if (is_tagging && otp_dynsym_find("malloc_usable_size", _DYNAMIC).object ==
-                          otp_dynsym_find("free", _DYNAMIC).object) {
+    if (was_tagging && otp_dynsym_find("malloc_usable_size", _DYNAMIC).object ==
+                           otp_dynsym_find("free", _DYNAMIC).object) {
         usable_size = otp_real.malloc_usable_size;
     }
+}
+
+void otp_alloc_begin(void)
+{
     if (otp_settings.is_heap_on) {
-        otp_store_relaxed(&otp_free_mask, is_tagging ? TAG_MASK : 0);
+        otp_store_release(&otp_free_mask, otp_load_relaxed(&is_tagging) != 0 ? TAG_MASK : 0);
     }
+}
+
+/*
+ * Fine samples carry no tag: every free is looked up from here on, and first of all, so that who
+ * sees a block without a tag sees that, too. It is not taken back, since such blocks may live on.
+ */
+static void end_tagging(void)
+{
+    if (otp_load_relaxed(&otp_free_mask) != UINTPTR_MAX) {
+        otp_store_release(&otp_free_mask, 0);
+    }
+    otp_store_release(&is_tagging, 0);
+}
+
+bool otp_alloc_set_interval(uint64_t bytes)
+{
+    uint32_t n = 0;
+    while (n < interval_count && otp_alloc_intervals[n] != bytes) {
+        n++;
+    }
+    if (n == OTP_INTERVALS_MAX) {
+        return false;
+    }
+    if (bytes < TAG_MIN_INTERVAL) {
+        end_tagging();
+    }
+    if (n == interval_count) {
+        otp_alloc_intervals[n] = bytes;
+        interval_count++;
+    }
+    otp_store_relaxed(&otp_settings.heap_interval, bytes);
+    otp_store_release(&otp_alloc_interval, n); /* pairs: INTERVAL */
+    return true;
+}
+
+uint32_t otp_alloc_interval_count(void)
+{
+    return interval_count;
+}
+
+static bool has_tags(void)
+{
+    return otp_load_acquire(&is_tagging) != 0;
 }
 
 static bool is_tagged(const void *p)
@@ -47,15 +105,58 @@ static bool is_tagged(const void *p)
     return ((uintptr_t)p & TAG_MASK) == 0;
 }
 
-static uint64_t draw_gap(struct otp_thread *t)
+/* Bytes until the next sample at the interval of that number. */
+static uint64_t draw_at(uint32_t interval)
 {
-    return otp_settings.heap_interval <= 1 ? 0
-                                           : otp_random_gap(&t->random, otp_settings.heap_interval);
+    struct otp_tls *tls = &otp_tls;
+    uint64_t mean = otp_alloc_intervals[interval];
+    if (mean <= 1) {
+        return 0;
+    }
+    if (OTP_UNLIKELY(tls->random == 0)) {
+        tls->random = otp_hash_mix(otp_sys_monotonic_ns(), (uintptr_t)tls);
+    }
+    return otp_random_gap(&tls->random, mean);
+}
+
+/* Draws the next gap, at the interval of now. */
+static void draw_gap(void)
+{
+    uint32_t interval = otp_load_acquire(&otp_alloc_interval); /* pairs: INTERVAL */
+    uint64_t gap = draw_at(interval);
+    otp_tls.interval = interval;
+    otp_tls.gap = gap < PIECE ? OTP_GAP_SAMPLE : OTP_GAP_PIECE;
+    otp_tls.countdown = gap < PIECE ? gap : PIECE;
+}
+
+/*
+ * Whether the allocation that reached the end of the countdown holds the end of the gap. The gaps
+ * have no memory: what a piece leaves open is drawn when it is used up, at the interval that this
+ * allocation began with; and when that lies behind the allocation, the next one begins with a fresh
+ * gap, at whatever the interval is by then.
+ */
+static bool is_end_of_gap(size_t size)
+{
+    if (otp_tls.gap == OTP_GAP_NONE) {
+        draw_gap();
+        if (otp_alloc_skip(size)) {
+            return false;
+        }
+    }
+    if (otp_tls.gap == OTP_GAP_PIECE) {
+        if (size < otp_tls.countdown + draw_at(otp_tls.interval)) {
+            draw_gap();
+            return false;
+        }
+        otp_tls.gap = OTP_GAP_SAMPLE;
+    }
+    return true;
 }
 
 /*
  * Decides anew for a call that reached the slow path. NULL: not sampled, and counted down.
- * Otherwise the thread, inside capture until otp_thread_leave.
+ * Otherwise the thread, inside capture until otp_thread_leave. While dormant the gaps go on, and
+ * what they end in is left alone: so samples begin with the start, not a gap after it.
  */
 static struct otp_thread *begin(size_t size, const struct otp_regs *regs)
 {
@@ -67,20 +168,33 @@ static struct otp_thread *begin(size_t size, const struct otp_regs *regs)
         otp_tls.countdown = NEVER;
         return NULL;
     }
-    bool is_new = otp_tls.thread == NULL || otp_tls.thread->random_gap == 0;
+    if (!is_end_of_gap(size)) {
+        return NULL;
+    }
+    if (state == OTP_CAPTURE_DORMANT) {
+        draw_gap();
+        return NULL;
+    }
     struct otp_thread *t = otp_thread_current();
     if (t == NULL) {
         otp_tls.countdown = NEVER;
         return NULL;
     }
-    if (is_new) {
-        t->random_gap = 1;
-        otp_tls.countdown = draw_gap(t);
-        if (otp_alloc_skip(size)) {
-            return NULL;
-        }
+    if (!otp_thread_enter(t, otp_regs_sp(regs))) {
+        return NULL;
     }
-    return otp_thread_enter(t, otp_regs_sp(regs)) ? t : NULL;
+    t->cost.began_ns = t->cost.allocs % OTP_COST_EACH == 0 ? otp_sys_thread_cpu_ns() : 0;
+    return t;
+}
+
+static void note_cost(struct otp_thread *t)
+{
+    struct otp_cost *c = &t->cost;
+    otp_store_relaxed(&c->allocs, c->allocs + 1);
+    if (c->began_ns != 0) {
+        uint64_t one = otp_sys_thread_cpu_ns() - c->began_ns;
+        otp_store_relaxed(&c->alloc_ns, c->alloc_ns + one * OTP_COST_EACH);
+    }
 }
 
 /* What the part on the scratch stack needs. */
@@ -89,6 +203,7 @@ struct job {
     struct otp_unwind *unwind;
     uintptr_t block;
     size_t size;
+    uint32_t interval; /* of the gap that ended here */
 };
 
 /*
@@ -106,7 +221,7 @@ static bool observe(const struct job *j, const struct otp_live *item, uint32_t d
     }
     rec->type = OTP_RECORD_ALLOC;
     rec->context = otp_load_relaxed(&j->thread->context);
-    rec->count = 1;
+    rec->count = j->interval;
     rec->cpu_ns = item->objects;
     rec->bytes = item->bytes;
     rec->time_ns = otp_sys_realtime_ns();
@@ -120,9 +235,10 @@ static void book(void *arg)
 {
     struct job *j = arg;
     uint64_t length = (uint64_t)j->size + 1;
+    uint64_t mean = otp_alloc_intervals[j->interval];
     double probability = 1;
-    if (otp_settings.heap_interval > 1) {
-        probability = otp_one_minus_exp((double)length / (double)otp_settings.heap_interval);
+    if (mean > 1) {
+        probability = otp_one_minus_exp((double)length / (double)mean);
     }
     struct otp_live item = {
         .objects = (uint64_t)((double)(1U << OTP_OBJECTS_SHIFT) / probability + 0.5),
@@ -130,7 +246,7 @@ static void book(void *arg)
     };
     uint32_t depth = otp_unwind_run(j->unwind);
     item.account = otp_ledger_account(otp_unwind_frames(j->unwind), depth,
-                                      otp_load_relaxed(&j->thread->context));
+                                      otp_load_relaxed(&j->thread->context), j->interval);
     if (item.account == NULL) {
         otp_count(OTP_COUNT_LEDGER_FULL, 1);
         return;
@@ -139,7 +255,7 @@ static void book(void *arg)
         otp_ledger_timed(item.account, item.objects, item.bytes);
     }
     otp_ledger_add(item.account, item.objects, item.bytes);
-    if ((is_tagging && !is_tagged((void *)j->block)) || !otp_live_insert(j->block, &item)) {
+    if ((has_tags() && !is_tagged((void *)j->block)) || !otp_live_insert(j->block, &item)) {
         otp_ledger_sub(item.account, item.objects, item.bytes); /* cannot be followed: not live */
         otp_count(OTP_COUNT_LIVE_FULL, 1);
     }
@@ -163,15 +279,17 @@ static void book_on_scratch(struct otp_thread *t, struct job *j, const struct ot
 /* Records block (NULL: the allocation failed, nothing is recorded) and leaves capture. */
 static void end(struct otp_thread *t, void *block, size_t size, const struct otp_regs *regs)
 {
-    otp_tls.countdown = draw_gap(t);
+    struct job j = {
+        .thread = t, .block = (uintptr_t)block, .size = size, .interval = otp_tls.interval};
+    draw_gap();
     if (block == NULL) {
         otp_thread_leave(t);
         return;
     }
-    struct job j = {.thread = t, .block = (uintptr_t)block, .size = size};
     uint64_t mask = otp_scratch_block();
     book_on_scratch(t, &j, regs);
     otp_capture_note_sample();
+    note_cost(t);
     otp_thread_leave(t);
     otp_scratch_unblock(mask); /* a tick that has come due in between finds capture left */
 }
@@ -224,7 +342,7 @@ static void *aligned_block(size_t size)
 /* A block of size bytes whose address tells that it is sampled. */
 static void *tagged_malloc(size_t size)
 {
-    if (!is_tagging) {
+    if (!has_tags()) {
         return otp_real.malloc(size);
     }
     if (size >= OWN_MAPPING_MIN) {
@@ -240,7 +358,7 @@ static void *tagged_malloc(size_t size)
 static void *tagged_calloc(size_t count, size_t size)
 {
     size_t bytes;
-    if (!is_tagging || __builtin_mul_overflow(count, size, &bytes)) {
+    if (!has_tags() || __builtin_mul_overflow(count, size, &bytes)) {
         return otp_real.calloc(count, size);
     }
     if (bytes >= OWN_MAPPING_MIN) {
@@ -272,7 +390,7 @@ static void *move_to_tagged(void *p, size_t size)
 size_t otp_alloc_usable(const void *p, size_t usable)
 {
     struct otp_live item;
-    if (!is_tagging || usable >= OWN_MAPPING_MIN || !otp_live_find((uintptr_t)p, &item)) {
+    if (!was_tagging || usable >= OWN_MAPPING_MIN || !otp_live_find((uintptr_t)p, &item)) {
         return usable;
     }
     /* The size asked for, from the scaled values; what rounding took from them is less than 1. */
@@ -295,7 +413,7 @@ void *otp_alloc_release(void *p)
         return p;
     }
     otp_ledger_sub(item.account, item.objects, item.bytes);
-    if (usable_size == NULL || !otp_live_insert((uintptr_t)p, &stashed)) {
+    if (usable_size == NULL || !has_tags() || !otp_live_insert((uintptr_t)p, &stashed)) {
         return p;
     }
     void *other = otp_stash_put(p, usable_size(p));
@@ -369,7 +487,7 @@ void *otp_sampled_realloc(void *p, size_t size, const struct otp_regs *regs)
     struct otp_thread *t = otp_alloc_skip(size) ? NULL : begin(size, regs);
     uint64_t saved = shield();
     void *q = realloc_followed(p, size);
-    if (t != NULL && q != NULL && is_tagging && !is_tagged(q)) {
+    if (t != NULL && q != NULL && has_tags() && !is_tagged(q)) {
         q = move_to_tagged(q, size);
     }
     unshield(saved);
@@ -393,7 +511,7 @@ void *otp_sampled_reallocarray(void *p, size_t count, size_t size, const struct 
 static size_t tag_alignment(size_t alignment)
 {
     bool is_power = alignment != 0 && (alignment & (alignment - 1)) == 0;
-    return is_tagging && is_power && alignment < PAGE ? PAGE : alignment;
+    return has_tags() && is_power && alignment < PAGE ? PAGE : alignment;
 }
 
 typedef void *(*aligned_fn)(size_t alignment, size_t size);

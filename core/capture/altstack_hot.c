@@ -28,13 +28,29 @@ static bool is_too_small(const stack_t *s)
     return (s->ss_flags & SS_DISABLE) == 0 && s->ss_size < needed_bytes;
 }
 
-/* The calling thread's record; a child of vfork runs on its parent's. */
+/*
+ * The calling thread's record, made when it has none: a timer may be meant for it at any moment. A
+ * child of vfork runs on its parent's.
+ */
 static struct otp_thread *own_thread(void)
 {
-    struct otp_thread *t = otp_tls.thread;
-    return t != NULL && otp_settings.is_cpu_on && otp_capture_is_on() && t->tid == otp_sys_gettid()
-               ? t
-               : NULL;
+    if (!otp_settings.is_cpu_on || !otp_capture_is_there()) {
+        return NULL;
+    }
+    struct otp_thread *t = otp_thread_current();
+    return t != NULL && t->tid == otp_sys_gettid() ? t : NULL;
+}
+
+/* The worker may have made records of its own for a thread that nobody had announced. */
+static void stop_all_of(int32_t tid)
+{
+    struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        if (t->tid == tid && otp_load_acquire(&t->state) == OTP_THREAD_LIVE) {
+            (void)otp_exchange_acq_rel(&t->is_off, 1);
+            otp_timer_stop(t);
+        }
+    }
 }
 
 void otp_altstack_before(const stack_t *s)
@@ -43,10 +59,9 @@ void otp_altstack_before(const stack_t *s)
     if (t == NULL || t->is_off != 0 || !is_too_small(s)) {
         return;
     }
-    otp_store_release(&t->is_off, 1);
     otp_count(OTP_COUNT_SMALL_STACK, 1);
     otp_signals_avoid_altstack();
-    otp_timer_stop(t);
+    stop_all_of(t->tid);
     otp_signals_quiet();
     otp_signals_drop_pending();
 }
@@ -67,7 +82,9 @@ void otp_altstack_after(const stack_t *s, bool is_done)
         return; /* refused, and the one before was too small as well */
     }
     otp_store_release(&t->is_off, 0);
-    (void)otp_timer_start(t);
+    if (otp_capture_is_on()) {
+        (void)otp_timer_start(t);
+    }
 }
 
 static bool is_on(uintptr_t sp)

@@ -33,7 +33,7 @@ static bool is_behind(const struct otp_thread *t, uint64_t least, uint64_t *out_
 
 void otp_arrears_each(bool is_end, void (*visit)(const struct otp_arrears *a, void *arg), void *arg)
 {
-    uint64_t least = is_end ? 1 : 4 + BEHIND_NS / otp_settings.cpu_period_ns;
+    uint64_t least = is_end ? 1 : 4 + BEHIND_NS / otp_load_relaxed(&otp_settings.cpu_period_ns);
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
         uint64_t now_ns;
@@ -41,7 +41,7 @@ void otp_arrears_each(bool is_end, void (*visit)(const struct otp_arrears *a, vo
             continue;
         }
         struct otp_arrears a = {.frame = start_frame(t), .context = otp_load_relaxed(&t->context)};
-        a.count = otp_timer_take(t, now_ns, UINT64_MAX);
+        a.count = otp_timer_take(t, now_ns, UINT64_MAX, &a.period_ns);
         if (a.count > 0) {
             otp_count(OTP_COUNT_UNSEEN, a.count);
             visit(&a, arg);

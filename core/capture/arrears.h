@@ -14,6 +14,7 @@
 struct otp_arrears {
     uint64_t frame; /* the only frame of the stack, a frame word; 0: not even that is known */
     uint64_t count; /* periods */
+    uint64_t period_ns;
     uint32_t context;
 };
 

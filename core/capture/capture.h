@@ -11,7 +11,7 @@
 
 #include "core/base/annot.h"
 
-/* Set once by the engine before otp_capture_on; constant after that. */
+/* Set by the engine before capturing begins; what changes later is noted with it. */
 struct otp_capture_settings {
     bool is_cpu_on;
     bool is_heap_on;
@@ -20,12 +20,12 @@ struct otp_capture_settings {
     bool is_perf_used;  /* it does; set by the worker */
     bool has_thread_id; /* thread.id is part of a sample's context */
     bool has_thread_name;
-    int pid;             /* of the process that is profiled */
-    int signo;           /* of the CPU timers */
-    uint32_t max_depth;  /* frames, the marker of a cut stack included */
-    uint32_t ring_bytes; /* power of two */
-    uint64_t cpu_period_ns;
-    uint64_t heap_interval; /* mean bytes between samples; 1: every allocation */
+    int pid;                /* of the process that is profiled */
+    int signo;              /* of the CPU timers */
+    uint32_t max_depth;     /* frames, the marker of a cut stack included */
+    uint32_t ring_bytes;    /* power of two */
+    uint64_t cpu_period_ns; /* of periods that begin now; atomic, changed by the worker */
+    uint64_t heap_interval; /* mean bytes between samples; 1: every allocation. As above */
     uintptr_t own_start;    /* our own code, left out of stacks */
     uintptr_t own_end;
     void (*need_worker)(
@@ -35,7 +35,12 @@ struct otp_capture_settings {
 
 extern struct otp_capture_settings otp_settings;
 
-enum { OTP_CAPTURE_NOT_YET = 0, OTP_CAPTURE_ON = 1, OTP_CAPTURE_ENDED = 2 };
+enum {
+    OTP_CAPTURE_NOT_YET = 0,
+    OTP_CAPTURE_ON = 1,
+    OTP_CAPTURE_ENDED = 2,
+    OTP_CAPTURE_DORMANT = 3 /* could be on, and may be at any moment */
+};
 
 /* Whether samples are taken; one of the above. */
 extern uint32_t otp_capture_state;
@@ -44,6 +49,13 @@ extern uint32_t otp_capture_state;
 OTP_INLINE bool otp_capture_is_on(void)
 {
     return __atomic_load_n(&otp_capture_state, __ATOMIC_RELAXED) == OTP_CAPTURE_ON;
+}
+
+/* True while samples are taken or could be asked for. Context: hot. */
+OTP_INLINE bool otp_capture_is_there(void)
+{
+    uint32_t state = __atomic_load_n(&otp_capture_state, __ATOMIC_RELAXED);
+    return state == OTP_CAPTURE_ON || state == OTP_CAPTURE_DORMANT;
 }
 
 /* 1 while a worker waits on or will look at otp_wake_word; 0: need_worker must be called. */

@@ -13,9 +13,9 @@
 #include "core/capture/object.h"
 
 enum otp_rule_kind {
-    OTP_RULE_COMPLEX = 0, /* cannot be told so simply, or nothing is known */
-    OTP_RULE_SIMPLE = 1,  /* the fields below; return address at cfa - 8 */
-    OTP_RULE_END = 2,     /* the stack ends here: the return address is undefined */
+    OTP_RULE_COMPLEX = 0,  /* cannot be told so simply, or nothing is known */
+    OTP_RULE_SIMPLE = 1,   /* the fields below; return address at cfa - 8 */
+    OTP_RULE_END = 2,      /* the stack ends here: the return address is undefined */
     OTP_RULE_REALIGNED = 3 /* cfa is at rbp + cfa_offset, the caller's rbp at rbp + rbp_offset */
 };
 

@@ -29,7 +29,7 @@ static int open_event(int32_t tid)
     attr.type = PERF_TYPE_SOFTWARE;
     attr.size = sizeof(attr);
     attr.config = PERF_COUNT_SW_TASK_CLOCK;
-    attr.sample_period = otp_settings.cpu_period_ns;
+    attr.sample_period = otp_load_relaxed(&otp_settings.cpu_period_ns);
     attr.wakeup_events = 1;
     attr.disabled = 1;
     attr.exclude_hv = 1;
@@ -99,6 +99,18 @@ void otp_perf_close_all(void)
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
         otp_perf_close(t);
+    }
+}
+
+void otp_perf_follow_all(void)
+{
+    uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        if (t->perf_fd != 0 &&
+            OTP_SYS3(SYS_ioctl, t->perf_fd - 1, PERF_EVENT_IOC_PERIOD, &period) < 0) {
+            otp_perf_close(t); /* opened again with the next look at the threads */
+        }
     }
 }
 

@@ -21,6 +21,8 @@ bool otp_perf_open_all(void);
 void otp_perf_close(struct otp_thread *t);
 /* Closes all events. Context: worker. */
 void otp_perf_close_all(void);
+/* Gives all events the period of the settings. Context: worker. */
+void otp_perf_follow_all(void);
 /* Forgets all events, which went with the worker that had opened them. Context: init, worker. */
 void otp_perf_forget(void);
 /* The thread whose event sent this signal; NULL: none of ours did. Context: hot. */

@@ -118,6 +118,7 @@ static void adopt(int32_t tid, bool is_from_birth)
     if (t == NULL) {
         return;
     }
+    t->is_adopted = 1;
     t->tid = tid;
     t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid);
     otp_names_refresh(t);
@@ -164,7 +165,8 @@ static void look(const struct known *k, int fd, const struct otp_scan *scan)
 bool otp_scan_threads(struct otp_heap *heap, const struct otp_scan *scan)
 {
     struct stat st;
-    if (!otp_settings.is_cpu_on || OTP_SYS4(SYS_newfstatat, AT_FDCWD, TASKS, &st, 0) < 0) {
+    if (!otp_settings.is_cpu_on || !otp_capture_is_on() ||
+        OTP_SYS4(SYS_newfstatat, AT_FDCWD, TASKS, &st, 0) < 0) {
         return false;
     }
     /* The folder has one link for each thread, and two of its own. */

@@ -19,6 +19,14 @@
 /* Takes a signal for the timers (if wanted) and guards the deadly ones. False: none. Context: init.
  */
 bool otp_signals_start(bool wants_timer, void (*on_deadly)(void));
+/*
+ * Takes signo, unless the program was started with another use for it, as the one that starts and
+ * stops: on_toggle is called in its handler, wherever that runs. The program gets it when it wants
+ * it. To be called before otp_signals_start. Context: init.
+ */
+bool otp_signals_take_toggle(int signo, void (*on_toggle)(void));
+/* Whether that signal is still ours. Context: any. */
+bool otp_signals_has_toggle(void);
 /* Puts back what was there, for signals that are still ours; no timer may run. Context: init. */
 void otp_signals_stop(void);
 

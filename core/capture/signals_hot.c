@@ -39,6 +39,8 @@ struct owned {
 };
 
 static struct owned ticks;
+static struct owned toggle; /* starts and stops */
+static void (*toggle_callback)(void);
 static struct owned deadly[] = {
     {.signo = SIGTERM}, {.signo = SIGINT}, {.signo = SIGHUP}, {.signo = SIGPIPE}};
 static uint64_t host_signals; /* bit per signal that the host has shown interest in */
@@ -85,6 +87,17 @@ static void on_deadly(int signo, siginfo_t *info, void *context)
     (void)set_action(signo, &none, NULL);
     /* Blocked while this handler runs; the default happens when it returns. */
     (void)OTP_SYS3(SYS_tgkill, otp_sys_getpid(), otp_sys_gettid(), signo);
+}
+
+/* A child of vfork runs on our memory, but it is not the process that was meant. */
+static void on_toggle(int signo, siginfo_t *info, void *context)
+{
+    (void)signo;
+    (void)info;
+    (void)context;
+    if (otp_capture_is_there() && otp_settings.pid == otp_sys_getpid()) {
+        toggle_callback();
+    }
 }
 
 static struct kernel_action ours(handler_fn handler, uint64_t mask)
@@ -144,6 +157,27 @@ static void guard(struct owned *d)
     }
 }
 
+bool otp_signals_take_toggle(int signo, void (*callback)(void))
+{
+    struct kernel_action act = ours(on_toggle, 0);
+    if (!set_action(signo, NULL, &toggle.before) ||
+        (toggle.before.handler != KERNEL_DEFAULT && toggle.before.handler != KERNEL_IGNORE)) {
+        return false;
+    }
+    toggle.signo = signo;
+    toggle_callback = callback;
+    if (!set_action(signo, &act, NULL)) {
+        return false;
+    }
+    otp_store_release(&toggle.is_ours, 1);
+    return true;
+}
+
+bool otp_signals_has_toggle(void)
+{
+    return otp_load_acquire(&toggle.is_ours) != 0;
+}
+
 bool otp_signals_start(bool wants_timer, void (*callback)(void))
 {
     if (wants_timer && !take_any_tick()) {
@@ -196,6 +230,7 @@ void otp_signals_stop(void)
     lock(&mask);
     move_shields(ticks.signo == 0 ? SIGPROF : ticks.signo, 0);
     give_back(&ticks, true);
+    give_back(&toggle, true);
     deadly_callback = NULL; /* none is guarded again */
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         give_back(&deadly[i], false);
@@ -207,6 +242,9 @@ static struct owned *find(int signo)
 {
     if (otp_load_acquire(&ticks.is_ours) != 0 && ticks.signo == signo) {
         return &ticks;
+    }
+    if (toggle.signo == signo && otp_load_acquire(&toggle.is_ours) != 0) {
+        return &toggle;
     }
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         if (deadly[i].signo == signo && otp_load_acquire(&deadly[i].is_ours) != 0) {
@@ -229,7 +267,8 @@ bool otp_signals_answer(int signo, struct sigaction *old)
         return false;
     }
     if (old != NULL) {
-        memset(old, 0, sizeof(*old)); /* both of our kinds were at their default */
+        memset(old, 0, sizeof(*old)); /* at its default, or ignored */
+        old->sa_handler = o->before.handler == KERNEL_IGNORE ? SIG_IGN : SIG_DFL;
     }
     return true;
 }
@@ -290,7 +329,7 @@ void otp_signals_before(int signo)
     if (o == &ticks) {
         give_up_tick(false);
     } else if (o != NULL) {
-        give_back(o, false);
+        give_back(o, o == &toggle);
     } else if (may_be_a_tick) {
         (void)__atomic_fetch_or(&host_signals, bit_of(signo), __ATOMIC_RELAXED);
     }
@@ -323,6 +362,9 @@ void otp_signals_check(void)
     }
     if (otp_load_relaxed(&ticks.is_ours) != 0 && !has_handler(ticks.signo, otp_tick)) {
         give_up_tick(true);
+    }
+    if (otp_load_relaxed(&toggle.is_ours) != 0 && !has_handler(toggle.signo, on_toggle)) {
+        otp_store_release(&toggle.is_ours, 0);
     }
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         if (otp_load_relaxed(&deadly[i].is_ours) != 0 && !has_handler(deadly[i].signo, on_deadly)) {
@@ -403,6 +445,11 @@ void otp_signals_avoid_altstack(void)
             act.flags &= ~(unsigned long)SA_ONSTACK;
             (void)set_action(deadly[i].signo, &act, NULL);
         }
+    }
+    if (otp_load_relaxed(&toggle.is_ours) != 0) {
+        struct kernel_action act = ours(on_toggle, 0);
+        act.flags &= ~(unsigned long)SA_ONSTACK;
+        (void)set_action(toggle.signo, &act, NULL);
     }
     unlock(&mask);
 }

@@ -21,9 +21,19 @@
 
 #include "core/base/annot.h"
 #include "core/capture/context.h"
+#include "core/capture/cost.h"
 #include "core/ring/ring.h"
 
 enum otp_thread_state { OTP_THREAD_FREE = 0, OTP_THREAD_LIVE = 1, OTP_THREAD_ENDED = 2 };
+
+/*
+ * Periods on a thread's CPU clock. The first may lie before the clock's 0, when periods of another
+ * length were still due at the change.
+ */
+struct otp_pace {
+    int64_t first_ns;   /* reading of the clock when the first period ends */
+    uint64_t period_ns; /* 0: no periods */
+};
 
 struct otp_thread {
     uint32_t state;      /* enum otp_thread_state, atomic */
@@ -36,19 +46,19 @@ struct otp_thread {
     uint32_t has_own_name; /* the program named it for us: the kernel's name does not count */
     uintptr_t busy_sp;     /* host stack pointer when busy was set */
     uint32_t scratch;      /* scratch stack in use while busy, plus 1 */
-    uint32_t has_timer;
-    uint32_t is_off;   /* no ticks: its alternate stack is too small for one */
-    uintptr_t alt_low; /* alternate signal stack; both 0 when there is none */
+    uint32_t has_timer;    /* enum otp_timer_state, atomic */
+    uint32_t is_adopted;   /* made by the worker for a thread that may make one of its own */
+    uint32_t is_off;       /* no ticks: its alternate stack is too small for one */
+    uintptr_t alt_low;     /* alternate signal stack; both 0 when there is none */
     uintptr_t alt_high;
     int32_t timer_id;
-    uint64_t
-        due_first_ns; /* reading of the thread's CPU clock when its first period ends; 0: not set */
-    uint64_t due_told; /* ends of periods that samples stand for; atomic */
-    uint32_t credit;   /* periods that ticks of its perf event stand for and that are not due yet */
-    uintptr_t last_leaf; /* function that the thread has returned from when it ends; 0: none */
-    uint64_t random;     /* state of the generator */
-    uint32_t random_gap; /* 1: the first gap of the thread was drawn */
-    uintptr_t stack_low; /* known stack; both 0 when none is known */
+    struct otp_pace pace[2]; /* the one in force, which due names, and the one before or after it */
+    uint64_t due;            /* epoch of the pace, ends of its periods told; atomic, see timer.h */
+    uint32_t credit; /* periods that ticks of its perf event stand for and that are not due yet */
+    uintptr_t last_leaf;  /* function that the thread has returned from when it ends; 0: none */
+    uint64_t random;      /* state of the generator; whoever starts the timer uses it */
+    struct otp_cost cost; /* written by the thread, added up by the worker */
+    uintptr_t stack_low;  /* known stack; both 0 when none is known */
     uintptr_t stack_high;
     struct otp_ring *ring;    /* made by the thread, read by the worker (pairs: RING-BIRTH) */
     void *(*start)(void *);   /* what pthread_create was given, for the start of the thread */
@@ -65,6 +75,9 @@ struct otp_thread {
 /* Thread-local part, small and in initial-exec TLS, so that reading it is one instruction. */
 struct otp_tls {
     uint64_t countdown;        /* bytes until the next heap sample */
+    uint64_t random;           /* state of the generator of gaps; 0: not seeded */
+    uint32_t gap;              /* enum otp_gap: what the countdown leads to */
+    uint32_t interval;         /* number of the interval that it was drawn with; see alloc.h */
     struct otp_thread *thread; /* NULL: not attached yet */
     uint32_t is_nested;        /* inside the host's allocator on behalf of a hook */
     uint32_t is_refused;       /* there was no record for this thread */

@@ -95,11 +95,11 @@ struct otp_thread *otp_thread_claim(void)
             t->generation++;
             t->busy = 0;
             t->has_timer = 0;
+            t->is_adopted = 0;
             t->is_off = 0;
             t->alt_low = 0;
             t->alt_high = 0;
-            t->due_first_ns = 0;
-            t->due_told = 0;
+            otp_timer_forget(t);
             t->last_leaf = 0;
             t->credit = 0;
             t->start = NULL;
@@ -108,7 +108,6 @@ struct otp_thread *otp_thread_claim(void)
             t->names_epoch = 0;
             t->has_own_name = 0;
             t->tid = 0;
-            t->random_gap = 0;
             t->stack_low = 0;
             t->stack_high = 0;
             return t;
@@ -227,7 +226,7 @@ void otp_thread_name_for_profiles(const char *name)
 void otp_thread_end(void)
 {
     struct otp_thread *t = otp_tls.thread;
-    if (t == NULL || !otp_capture_is_on() || t->tid != otp_sys_gettid()) {
+    if (t == NULL || !otp_capture_is_there() || t->tid != otp_sys_gettid()) {
         return; /* a child of vfork or clone runs on the thread's memory but is not the thread */
     }
     if (otp_load_relaxed(&t->has_timer) != 0) {
@@ -263,8 +262,7 @@ void otp_thread_forget_others(void)
             return;
         }
         t->has_timer = 0;    /* timers are not inherited */
-        t->due_first_ns = 0; /* the child's clocks begin anew */
-        t->due_told = 0;
+        otp_timer_forget(t); /* the child's clocks begin anew */
         if (t->ring != NULL) {
             otp_ring_init(t->ring, t->ring->size);
         }

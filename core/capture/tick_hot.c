@@ -57,7 +57,8 @@ static void sample(void *arg)
         otp_capture_note_sample();
         return;
     }
-    uint64_t count = otp_timer_take(t, k->cpu_now_ns, k->most);
+    uint64_t period;
+    uint64_t count = otp_timer_take(t, k->cpu_now_ns, k->most, &period);
     if (count == 0) {
         return; /* the worker was faster */
     }
@@ -65,7 +66,7 @@ static void sample(void *arg)
     rec->type = OTP_RECORD_CPU;
     rec->context = otp_load_relaxed(&t->context);
     rec->count = (uint32_t)count;
-    rec->cpu_ns = count * otp_settings.cpu_period_ns;
+    rec->cpu_ns = count * period;
     rec->bytes = 0;
     rec->time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0;
     if (extra != 0) {
@@ -140,6 +141,17 @@ static uint64_t most_of(const struct tick *k, const ucontext_t *uc)
     return is_at_syscall(uc) && due > t->credit ? due - t->credit : 0;
 }
 
+/* Writes what this tick cost on the thread's account. */
+static void note_cost(struct otp_thread *t, uint64_t began_ns)
+{
+    uint64_t ticks = t->cost.ticks + 1;
+    otp_store_relaxed(&t->cost.ticks, ticks);
+    if (ticks % OTP_COST_EACH == 1) {
+        uint64_t one = otp_sys_thread_cpu_ns() - began_ns + OTP_COST_SIGNAL_NS;
+        otp_store_relaxed(&t->cost.tick_ns, t->cost.tick_ns + one * OTP_COST_EACH);
+    }
+}
+
 void otp_tick(int signo, siginfo_t *info, void *context)
 {
     (void)signo;
@@ -161,6 +173,7 @@ void otp_tick(int signo, siginfo_t *info, void *context)
         uint64_t left = k.most - k.taken;
         t->credit = (uint32_t)(left < CREDIT_MAX ? left : CREDIT_MAX);
     }
+    note_cost(t, k.cpu_now_ns);
 }
 
 void otp_sampled_last_tick(const struct otp_regs *regs)

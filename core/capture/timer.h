@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One timer per thread, on that thread's CPU clock, whose signal goes to that thread. */
+/*
+ * One timer per thread, on that thread's CPU clock, whose signal goes to that thread; and the
+ * periods of that clock, which are what samples stand for.
+ *
+ * I1  A thread's word `due` holds an epoch (16 bits) and the number of ends of periods told (48).
+ * Its parity says which of two paces is in force. A pace is written while it is not, and put in
+ * force by the word (pairs: PACE): who has read the word and the pace and then changes the word by
+ * compare and swap has seen both together.
+ *
+ * I2  A pace is replaced by the worker, or by whoever has claimed the start of the timer.
+ *
+ * I3  has_timer: NONE -> STARTING -> RUNS -> CHANGES -> RUNS by who wins the compare and swap; to
+ * NONE by anybody, who then deletes the timer, except that of a start, which deletes it itself.
+ */
 #ifndef OTP_CAPTURE_TIMER_H
 #define OTP_CAPTURE_TIMER_H
 
@@ -8,11 +21,19 @@
 
 #include "core/capture/thread.h"
 
+enum otp_timer_state {
+    OTP_TIMER_NONE = 0,
+    OTP_TIMER_RUNS = 1,
+    OTP_TIMER_STARTING = 2,
+    OTP_TIMER_CHANGES = 3
+};
+
 /*
  * Arms the timer of t. Its first period ends at a random moment within one period from now, so that
  * threads of any length are sampled in proportion; a thread that has periods already goes on with
- * them. Can be called from another thread (the kernel lets any thread of the process arm a timer on
- * a thread's clock). False and counted when the kernel refuses. Context: hot.
+ * them. Nothing happens when there is a timer, or another thread starts it just now. Can be called
+ * from another thread (the kernel lets any thread of the process arm a timer on a thread's clock).
+ * False and counted when the kernel refuses. Context: hot.
  */
 bool otp_timer_start(struct otp_thread *t);
 /* The same for a thread whose first period begins with its life. Context: hot. */
@@ -25,16 +46,28 @@ bool otp_timer_start_from_birth(struct otp_thread *t);
  */
 uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns);
 /*
- * Takes what is due by now, but not more than most: how much, 0 when nothing is or another thread
- * has just taken it. The thread itself and the worker may both come for it. Context: hot.
+ * Takes what is due by now, but not more than most: how many periods, and how long each is; 0 when
+ * nothing is due or another thread has just taken it. The thread itself and the worker may both
+ * come for it. Context: hot.
  */
-uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t most);
+uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t most,
+                        uint64_t *out_period_ns);
 /* Reads the CPU clock of any thread of the process; false when it is gone. Context: any. */
 bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns);
 /* Deletes the timer, if any. Context: hot. */
 void otp_timer_stop(struct otp_thread *t);
-/* Deletes the timers of all threads. Context: init. */
+/* Deletes the timers of all threads and ends their periods. Context: init, worker. */
 void otp_timer_stop_all(void);
+/* Ends the periods of t. Context: hot, init. */
+void otp_timer_forget(struct otp_thread *t);
+/* Starts the timers of all threads that are known and have none. Context: worker. */
+void otp_timer_start_all(void);
+/*
+ * Gives all running timers the period of the settings. What was due by then stays due, in new
+ * periods, so that the sum over a change is true. A timer that is being started or stopped just now
+ * is left for the next call. Context: worker.
+ */
+void otp_timer_follow_all(void);
 /* The value that t's timer sends with its signal: names record and generation. Context: any. */
 uint64_t otp_timer_cookie(const struct otp_thread *t);
 /* The record that a timer's signal value names; NULL when it names none. Context: hot. */

@@ -13,6 +13,9 @@
 #include "core/capture/random.h"
 
 #define COOKIE_MAGIC UINT64_C(0x07be) /* upper 16 bits; then 24 bits generation, 24 bits number */
+#define TOLD_BITS 48
+#define TOLD_MASK ((UINT64_C(1) << TOLD_BITS) - 1)
+#define START_TRIES 1000
 
 uint64_t otp_timer_cookie(const struct otp_thread *t)
 {
@@ -44,30 +47,107 @@ static long clock_of(const struct otp_thread *t)
     return (long)(int32_t)((~(uint32_t)t->tid << 3) | 6U);
 }
 
+/* The pace that due names. Only to be believed as long as due stays what it is. */
+static struct otp_pace pace_of(const struct otp_thread *t, uint64_t due)
+{
+    const struct otp_pace *slot = &t->pace[due >> TOLD_BITS & 1];
+    struct otp_pace p = {.first_ns = otp_load_relaxed(&slot->first_ns),
+                         .period_ns = otp_load_relaxed(&slot->period_ns)};
+    return p;
+}
+
+/* Puts another pace in force, with nothing told of it; false: due is not what it was. */
+static bool replace_pace(struct otp_thread *t, uint64_t due, const struct otp_pace *p)
+{
+    uint64_t next = (due | TOLD_MASK) + 1;
+    struct otp_pace *slot = &t->pace[next >> TOLD_BITS & 1];
+    otp_store_relaxed(&slot->first_ns, p->first_ns);
+    otp_store_relaxed(&slot->period_ns, p->period_ns);
+    return otp_cas_acq_rel(&t->due, &due, next); /* pairs: PACE */
+}
+
+void otp_timer_forget(struct otp_thread *t)
+{
+    const struct otp_pace none = {0};
+    while (!replace_pace(t, otp_load_acquire(&t->due), &none)) { /* pairs: PACE */
+    }
+}
+
 /* Draws the end of the first period, counted from a reading of the thread's CPU clock. */
 static void begin_periods(struct otp_thread *t, uint64_t from_ns)
 {
-    t->due_told = 0;
-    t->due_first_ns = from_ns + 1 + otp_random_below(&t->random, otp_settings.cpu_period_ns);
+    uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    struct otp_pace p = {.period_ns = period};
+    p.first_ns = (int64_t)(from_ns + 1 + otp_random_below(&t->random, period));
+    while (!replace_pace(t, otp_load_acquire(&t->due), &p)) { /* pairs: PACE */
+    }
+}
+
+/* Periods that ended up to now. */
+static uint64_t ends_of(const struct otp_pace *p, uint64_t now_ns)
+{
+    if (p->period_ns == 0 || (int64_t)now_ns < p->first_ns) {
+        return 0;
+    }
+    return 1 + (now_ns - (uint64_t)p->first_ns) / p->period_ns;
 }
 
 uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns)
 {
-    uint64_t first = t->due_first_ns;
-    if (first == 0 || now_ns < first) {
-        return 0;
-    }
-    uint64_t ends = 1 + (now_ns - first) / otp_settings.cpu_period_ns;
-    uint64_t told = otp_load_relaxed(&t->due_told);
+    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
+    struct otp_pace p = pace_of(t, due);
+    uint64_t ends = ends_of(&p, now_ns);
+    uint64_t told = due & TOLD_MASK;
     return ends > told ? ends - told : 0;
 }
 
-uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t most)
+uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t most,
+                        uint64_t *out_period_ns)
 {
-    uint64_t told = otp_load_relaxed(&t->due_told);
-    uint64_t due = otp_timer_due(t, now_ns);
-    due = due < most ? due : most;
-    return due != 0 && otp_cas_acq_rel(&t->due_told, &told, told + due) ? due : 0;
+    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
+    struct otp_pace p = pace_of(t, due);
+    uint64_t ends = ends_of(&p, now_ns);
+    uint64_t told = due & TOLD_MASK;
+    uint64_t count = ends > told ? ends - told : 0;
+    count = count < most ? count : most;
+    *out_period_ns = p.period_ns;
+    return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
+}
+
+/*
+ * What is due at now_ns in periods of another length, the rest rounded up or down by chance in its
+ * proportion. Negative: samples were taken of time after now_ns.
+ */
+static int64_t converted(const struct otp_pace *p, uint64_t told, uint64_t now_ns,
+                         uint64_t period_ns, uint64_t *random)
+{
+    int64_t owed = (int64_t)(ends_of(p, now_ns) - told) * (int64_t)p->period_ns;
+    int64_t whole = owed / (int64_t)period_ns;
+    int64_t rest = owed - whole * (int64_t)period_ns;
+    if (rest < 0) {
+        whole--;
+        rest += (int64_t)period_ns;
+    }
+    return whole + (otp_random_below(random, period_ns) < (uint64_t)rest ? 1 : 0);
+}
+
+/*
+ * The moment of the change is the caller's, not that of a tick: so up to it the old periods count
+ * the time without a bias, and from there on the new ones do, whose first end is drawn anew.
+ */
+static void change_pace(struct otp_thread *t, uint64_t now_ns, uint64_t period_ns)
+{
+    static uint64_t random; /* the worker's */
+    random = random != 0 ? random : otp_sys_monotonic_ns();
+    struct otp_pace p = {.period_ns = period_ns};
+    int64_t first = (int64_t)(now_ns + 1 + otp_random_below(&random, period_ns));
+    uint64_t due;
+    do {
+        due = otp_load_acquire(&t->due); /* pairs: PACE */
+        struct otp_pace old = pace_of(t, due);
+        int64_t owed = converted(&old, due & TOLD_MASK, now_ns, period_ns, &random);
+        p.first_ns = first - owed * (int64_t)period_ns;
+    } while (!replace_pace(t, due, &p));
 }
 
 bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns)
@@ -80,6 +160,19 @@ bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns)
     return true;
 }
 
+/* Sets the kernel's timer to the ends of t's periods. */
+static bool set_timer(const struct otp_thread *t)
+{
+    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
+    struct otp_pace p = pace_of(t, due);
+    int64_t next = p.first_ns + (int64_t)((due & TOLD_MASK) * p.period_ns);
+    struct itimerspec when;
+    set_time(&when.it_interval, p.period_ns);
+    set_time(&when.it_value, next > 0 ? (uint64_t)next : 1);
+    return OTP_SYS4(SYS_timer_settime, t->timer_id, TIMER_ABSTIME, &when, 0) == 0;
+}
+
+/* A timer with its id in t; false when the kernel refuses. */
 static bool arm(struct otp_thread *t)
 {
     struct sigevent ev;
@@ -90,44 +183,87 @@ static bool arm(struct otp_thread *t)
     memcpy(&ev._sigev_un, &t->tid, sizeof(t->tid));
     int id = 0;
     if (OTP_SYS3(SYS_timer_create, clock_of(t), &ev, &id) < 0) {
-        otp_count(OTP_COUNT_TIMERS, 1);
         return false;
     }
-    struct itimerspec when;
-    set_time(&when.it_interval, otp_settings.cpu_period_ns);
-    set_time(&when.it_value, t->due_first_ns + t->due_told * otp_settings.cpu_period_ns);
     t->timer_id = id;
-    otp_store_release(&t->has_timer, 1);
-    if (OTP_SYS4(SYS_timer_settime, id, TIMER_ABSTIME, &when, 0) < 0) {
-        otp_count(OTP_COUNT_TIMERS, 1);
-        otp_timer_stop(t);
+    if (!set_timer(t)) {
+        (void)OTP_SYS1(SYS_timer_delete, id);
         return false;
+    }
+    return true;
+}
+
+/*
+ * Makes the caller the one who starts t's timer; false: another is at it, there is one, or the
+ * thread shall have none. (It says so before it stops the timer, and this looks after the claim: so
+ * one of both sees the other.)
+ */
+static bool claim(struct otp_thread *t)
+{
+    uint32_t state = OTP_TIMER_NONE;
+    if (!otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_STARTING)) {
+        return false;
+    }
+    if (otp_load_acquire(&t->is_off) != 0) {
+        otp_store_release(&t->has_timer, OTP_TIMER_NONE);
+        return false;
+    }
+    return true;
+}
+
+static bool start(struct otp_thread *t)
+{
+    uint32_t state = OTP_TIMER_STARTING;
+    if (!arm(t)) {
+        otp_count(OTP_COUNT_TIMERS, 1);
+        otp_store_release(&t->has_timer, OTP_TIMER_NONE);
+        return false;
+    }
+    if (!otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_RUNS)) {
+        (void)OTP_SYS1(SYS_timer_delete, t->timer_id); /* it was stopped meanwhile */
     }
     return true;
 }
 
 bool otp_timer_start(struct otp_thread *t)
 {
-    if (t->due_first_ns == 0) {
+    if (!claim(t)) {
+        return true;
+    }
+    if (pace_of(t, otp_load_acquire(&t->due)).period_ns == 0) {
         uint64_t now_ns;
         if (!otp_timer_clock(t, &now_ns)) {
             otp_count(OTP_COUNT_TIMERS, 1);
+            otp_store_release(&t->has_timer, OTP_TIMER_NONE);
             return false;
         }
         begin_periods(t, now_ns);
     }
-    return arm(t);
+    return start(t);
 }
 
 bool otp_timer_start_from_birth(struct otp_thread *t)
 {
+    if (!claim(t)) {
+        return true;
+    }
     begin_periods(t, 0);
-    return arm(t);
+    return start(t);
+}
+
+/* While another thread starts it there is nothing to delete yet. */
+static void await_start(const struct otp_thread *t)
+{
+    for (int i = 0; i < START_TRIES && otp_load_acquire(&t->has_timer) == OTP_TIMER_STARTING; i++) {
+        (void)OTP_SYS0(SYS_sched_yield);
+    }
 }
 
 void otp_timer_stop(struct otp_thread *t)
 {
-    if (otp_exchange_acq_rel(&t->has_timer, 0) != 0) {
+    await_start(t);
+    uint32_t before = otp_exchange_acq_rel(&t->has_timer, OTP_TIMER_NONE);
+    if (before == OTP_TIMER_RUNS || before == OTP_TIMER_CHANGES) {
         (void)OTP_SYS1(SYS_timer_delete, t->timer_id);
     }
 }
@@ -137,5 +273,61 @@ void otp_timer_stop_all(void)
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
         otp_timer_stop(t);
+        otp_timer_forget(t);
+    }
+}
+
+static bool is_live(const struct otp_thread *t)
+{
+    return otp_load_acquire(&t->state) == OTP_THREAD_LIVE && t->tid != 0;
+}
+
+/* Whether a thread has a record of its own besides the one that the worker made for it. */
+static bool has_other(const struct otp_thread *adopted)
+{
+    const struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        if (t != adopted && is_live(t) && t->tid == adopted->tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void otp_timer_start_all(void)
+{
+    struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        if (is_live(t) && (t->is_adopted == 0 || !has_other(t))) {
+            (void)otp_timer_start(t);
+        }
+    }
+}
+
+static void follow(struct otp_thread *t, uint64_t period_ns)
+{
+    uint32_t state = OTP_TIMER_RUNS;
+    uint64_t now_ns;
+    if (pace_of(t, otp_load_acquire(&t->due)).period_ns == period_ns ||
+        !otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_CHANGES)) {
+        return;
+    }
+    if (otp_timer_clock(t, &now_ns)) {
+        change_pace(t, now_ns, period_ns);
+        otp_store_relaxed(&t->credit, 0);
+        (void)set_timer(t);
+    }
+    state = OTP_TIMER_CHANGES;
+    (void)otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_RUNS); /* or it was stopped meanwhile */
+}
+
+void otp_timer_follow_all(void)
+{
+    uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    struct otp_thread *t;
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        if (otp_load_acquire(&t->state) == OTP_THREAD_LIVE) {
+            follow(t, period);
+        }
     }
 }

@@ -32,10 +32,10 @@ static struct id_source otep239_ids;
 static void make_id(void *arg, uint8_t out_id[16])
 {
     struct id_source *s = arg;
-    uint32_t type = s->count / 2 % OTP_IDS_TYPES;
+    uint32_t type = s->count / 2; /* those behind are of samples taken at earlier rates */
     bool is_seen = s->count % 2 == 1;
     s->count++;
-    if (is_seen == (s->has_timestamps && type < OTP_IDS_TYPES - 2)) {
+    if (type < OTP_IDS_TYPES && is_seen == (s->has_timestamps && type < OTP_IDS_TYPES - 2)) {
         otp_ids_at(type, out_id);
     } else {
         otp_sys_random(out_id, 16);

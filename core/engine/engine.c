@@ -17,6 +17,7 @@
 #include "core/base/real.h"
 #include "core/base/sys.h"
 #include "core/base/tag.h"
+#include "core/base/utf8.h"
 #include "core/capture/alloc.h"
 #include "core/capture/arch.h"
 #include "core/capture/arrears.h"
@@ -32,6 +33,8 @@
 #include "core/capture/thread.h"
 #include "core/capture/timer.h"
 #include "core/capture/unwind.h"
+#include "core/engine/power.h"
+#include "core/engine/rates.h"
 #include "core/engine/state.h"
 #include "core/ledger/ledger.h"
 #include "core/resource/resource.h"
@@ -90,15 +93,6 @@ static void note_place(void)
     otp_engine.program_len = otp_resource_program(otp_engine.program, OTP_NAME_MAX, NULL);
 }
 
-/* By itself only where the timers, which tick with the kernel, are too coarse for what is asked. */
-static bool wants_perf(const struct otp_conf *conf)
-{
-    if (conf->cpu_engine == OTP_CPU_ENGINE_AUTO) {
-        return 1000000000U / conf->cpu_hz < otp_perf_kernel_tick_ns();
-    }
-    return conf->cpu_engine == OTP_CPU_ENGINE_PERF;
-}
-
 static void quiet(void);
 
 static void apply_settings(const struct otp_conf *conf)
@@ -109,8 +103,8 @@ static void apply_settings(const struct otp_conf *conf)
     otp_settings.has_thread_id = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_ID) != 0;
     otp_settings.has_thread_name = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_NAME) != 0;
     otp_settings.max_depth = conf->max_depth;
-    otp_settings.wants_perf = conf->cpu && wants_perf(conf);
-    otp_settings.cpu_period_ns = 1000000000U / conf->cpu_hz;
+    otp_settings.cpu_period_ns = otp_rates_period_ns(conf->cpu_hz, 0);
+    otp_settings.wants_perf = conf->cpu && otp_rates_want_perf(conf, otp_settings.cpu_period_ns);
     otp_settings.heap_interval = conf->heap_interval_bytes;
     otp_settings.own_start = (uintptr_t)own_start;
     otp_settings.own_end = (uintptr_t)own_end;
@@ -181,7 +175,7 @@ static void set_baseline(struct otp_account *a, void *arg)
 static void after_fork_in_child(void)
 {
     after_fork_in_parent();
-    if (!otp_capture_is_on()) {
+    if (!otp_capture_is_there()) {
         return;
     }
     otp_engine.pid = otp_sys_getpid();
@@ -199,13 +193,24 @@ static void after_fork_in_child(void)
     otp_settings.pid = otp_engine.pid;
     otp_worker_forget();
     otp_thread_forget_others();
+    otp_cost_forget();
     if (!otp_engine.conf.follow_fork) {
         otp_store_relaxed(&otp_capture_state, OTP_CAPTURE_ENDED);
         return;
     }
     otp_ledger_each(set_baseline, NULL);
     otp_ids_draw();
-    start_timer();
+    bool is_on = otp_capture_is_on();
+    otp_engine.is_flush_wished = 0;
+    otp_engine.is_asleep = !is_on;
+    otp_engine.is_budget_new = true;
+    otp_engine.samples_told = 0;
+    if (is_on) {
+        start_timer();
+    }
+    if (otp_engine.conf.control || is_on != (otp_load_relaxed(&otp_engine.is_wished) != 0)) {
+        otp_worker_ensure();
+    }
 }
 
 /* Where the C library cannot find objects without a lock, what is loaded now is noted. */
@@ -221,6 +226,40 @@ static void at_quick_exit_stop(void *unused)
 {
     (void)unused;
     otp_engine_stop();
+}
+
+static void log_start(const struct otp_conf *conf)
+{
+    struct otp_line line = {0};
+    otp_line_str(&line, conf->start ? "profiling " : "dormant in ");
+    otp_utf8_show(&line, otp_text_make(otp_engine.program, otp_engine.program_len), OTP_NAME_MAX);
+    if (conf->cpu) {
+        otp_line_str(&line, ", CPU samples a second: ");
+        otp_line_u64(&line, conf->cpu_hz);
+    }
+    if (conf->heap) {
+        otp_line_str(&line, ", bytes between heap samples: ");
+        otp_line_u64(&line, conf->heap_interval_bytes);
+    }
+    otp_engine_log(OTP_LOG_INFO, line.text, line.len);
+}
+
+static void begin(const struct otp_conf *conf)
+{
+    otp_engine.is_wished = conf->start;
+    otp_engine.is_asleep = !conf->start;
+    otp_engine.has_slept = !conf->start;
+    if (conf->start) {
+        otp_alloc_begin();
+        otp_store_release(&otp_capture_state, OTP_CAPTURE_ON);
+        start_timer();
+    } else {
+        otp_store_release(&otp_capture_state, OTP_CAPTURE_DORMANT);
+    }
+    log_start(conf);
+    if (conf->control) {
+        otp_worker_ensure();
+    }
 }
 
 void otp_engine_start(int argc, char *const *argv, char *const *envp)
@@ -244,9 +283,16 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
         !conf->disabled && (conf->cpu || conf->heap) &&
         otp_conf_wants_program(conf, otp_text_make(otp_engine.program, otp_engine.program_len));
     if (!is_wanted) {
+        static const char text[] = "the settings leave this program alone";
+        otp_engine_log(OTP_LOG_DEBUG, text, sizeof(text) - 1);
         return;
     }
     apply_settings(conf);
+    if (conf->toggle_signal != 0 &&
+        !otp_signals_take_toggle(conf->toggle_signal, otp_power_wish_toggle)) {
+        static const char text[] = "OTELPROF_TOGGLE_SIGNAL: the signal is in use, there is none";
+        otp_engine_log(OTP_LOG_ERROR, text, sizeof(text) - 1);
+    }
     if (!otp_scratch_init() || !otp_signals_start(conf->cpu, otp_engine_stop)) {
         static const char text[] = "not enough memory or signals to start; the program runs on";
         otp_engine_log(OTP_LOG_WARN, text, sizeof(text) - 1);
@@ -264,8 +310,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     }
     otp_alloc_init();
     otp_ids_draw();
-    otp_store_release(&otp_capture_state, OTP_CAPTURE_ON);
-    start_timer();
+    begin(conf);
 }
 
 static bool is_ours(void)
@@ -354,11 +399,22 @@ static void await_stop(void)
     }
 }
 
+/* False: it has ended already. */
+static bool end_capture(void)
+{
+    uint32_t state = otp_load_acquire(&otp_capture_state);
+    while (state == OTP_CAPTURE_ON || state == OTP_CAPTURE_DORMANT) {
+        if (otp_cas_acq_rel(&otp_capture_state, &state, OTP_CAPTURE_ENDED)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void otp_engine_stop(void)
 {
-    uint32_t on = OTP_CAPTURE_ON;
     /* First the state: after standing down not even getpid may be called. */
-    if (!otp_capture_is_on()) {
+    if (!otp_capture_is_there()) {
         await_stop();
         return;
     }
@@ -371,8 +427,7 @@ void otp_engine_stop(void)
         await_stop();
         return;
     }
-    bool is_wanted = otp_cas_acq_rel(&otp_capture_state, &on, OTP_CAPTURE_ENDED) &&
-                     (is_ours() || otp_arrears_are_there());
+    bool is_wanted = end_capture() && (is_ours() || otp_arrears_are_there());
     uint32_t ticket = is_wanted ? post(OTP_REQUEST_STOP) : 0;
     if (is_wanted) {
         otp_store_release(&stop_ticket, ticket);
@@ -389,8 +444,11 @@ void otp_engine_stop(void)
 
 void otp_engine_stand_down(void)
 {
-    if (otp_capture_is_on() && otp_engine.pid == otp_sys_getpid()) {
+    if (otp_capture_is_there() && otp_engine.pid == otp_sys_getpid()) {
         otp_engine_stop();
+        if (otp_load_acquire(&stop_ticket) == 0 && otp_load_acquire(&otp_worker_alive) != 0) {
+            request(OTP_REQUEST_PAUSE); /* a worker that had nothing to write */
+        }
         otp_worker_join(); /* its own exit is a system call, too */
         otp_timer_stop_all();
         otp_signals_stop();
@@ -409,7 +467,7 @@ bool otp_engine_ask_again(long answer, int tries)
 
 bool otp_engine_step_aside(void)
 {
-    bool has_worker = otp_capture_is_on() && otp_load_relaxed(&otp_worker_alive) != 0 &&
+    bool has_worker = otp_capture_is_there() && otp_load_relaxed(&otp_worker_alive) != 0 &&
                       otp_engine.pid == otp_sys_getpid();
     if (has_worker) {
         otp_worker_hold(true);
@@ -422,11 +480,14 @@ bool otp_engine_step_aside(void)
 void otp_engine_step_back(void)
 {
     otp_worker_hold(false);
+    if (otp_engine.conf.control && otp_capture_is_there() && otp_engine.pid == otp_sys_getpid()) {
+        otp_worker_ensure();
+    }
 }
 
 void otp_engine_settle(void)
 {
-    if (otp_capture_is_on() && otp_engine.pid == otp_sys_getpid()) {
+    if (otp_capture_is_there() && otp_engine.pid == otp_sys_getpid()) {
         otp_worker_settle();
     }
 }

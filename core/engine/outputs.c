@@ -450,6 +450,21 @@ static uint64_t pump_one(struct output *o, uint64_t deadline_ns, bool is_last)
     return s->wake_ns < wake ? s->wake_ns : wake;
 }
 
+uint64_t otp_outputs_queued(uint64_t *out_bytes)
+{
+    uint64_t count = 0;
+    *out_bytes = 0;
+    for (size_t i = 0; i < output_count; i++) {
+        const struct otp_sink *s = &outputs[i].sink.base;
+        count += s->queued_messages;
+        *out_bytes += s->queued_bytes + outputs[i].kept_bytes;
+        for (const struct kept *k = outputs[i].oldest; k != NULL; k = k->next) {
+            count++;
+        }
+    }
+    return count;
+}
+
 static bool has_queued(void)
 {
     for (size_t i = 0; i < output_count; i++) {

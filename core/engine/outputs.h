@@ -31,6 +31,8 @@ void otp_outputs_put(enum otp_format format, const struct otp_message *message);
  * no request of such a size: then it gets the parts.
  */
 bool otp_outputs_want_parts(enum otp_format format, size_t len);
+/* Messages that wait, and their bytes. */
+uint64_t otp_outputs_queued(uint64_t *out_bytes);
 /* Offers a part of the message of whole_len bytes to the outputs that want it in parts. */
 void otp_outputs_put_part(const struct otp_message *part, size_t whole_len);
 /*

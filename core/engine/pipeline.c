@@ -10,6 +10,7 @@
 #include "core/base/fmt.h"
 #include "core/base/sys.h"
 #include "core/base/version.h"
+#include "core/capture/alloc.h"
 #include "core/capture/arrears.h"
 #include "core/capture/capture.h"
 #include "core/capture/ids.h"
@@ -38,19 +39,27 @@
 /* What a span with labels costs on its way through a flush: tag, sample, link, attributes, message.
  */
 #define TAG_SHARE_BYTES 512
+#define PERIODS_MAX 8 /* in one flush */
 #define MAX_RESOURCE_ATTRS OTP_RESOURCE_ATTRS_MAX
 
 static struct otp_heap heap;       /* everything that outlives a flush */
 static struct otp_heap flush_heap; /* builders and their ids; emptied when it has grown large */
-static struct otp_timetable times;
-static struct otp_timetable allocs; /* allocations one by one; empty unless they carry times */
-static struct otp_tags tags;        /* of both */
+/* CPU samples by the period that they were taken with, so that each profile states a true one. */
+static struct paced {
+    uint64_t period_ns;
+    struct otp_timetable table;
+} times[PERIODS_MAX];
+static size_t time_count; /* of them in use since the last flush */
+/* Allocations one by one, by interval; empty unless they carry times. */
+static struct otp_timetable allocs[OTP_INTERVALS_MAX];
+static struct otp_tags tags; /* of both */
 static struct otp_modules modules;
 static struct otp_teller teller;
 static struct otp_resource resource;
 static uint64_t range_start_ns; /* the next flush covers time from here */
 static uint64_t flush_number;
 static struct otp_trouble lost; /* flushes that came to nothing */
+static uint64_t cpu_samples;    /* since the process began */
 
 static void report(void *arg, const char *line, size_t len)
 {
@@ -129,8 +138,13 @@ bool otp_pipeline_open(void)
     /* In a fork child the parent's pages are not there: forgotten, not given back. */
     otp_heap_init(&heap, share);
     otp_heap_init(&flush_heap, share);
-    otp_timetable_init(&times, &heap);
-    otp_timetable_init(&allocs, &heap);
+    for (size_t i = 0; i < PERIODS_MAX; i++) {
+        otp_timetable_init(&times[i].table, &heap);
+    }
+    for (size_t i = 0; i < OTP_INTERVALS_MAX; i++) {
+        otp_timetable_init(&allocs[i], &heap);
+    }
+    time_count = 0;
     otp_tags_init(&tags, &heap, otp_thread_keys_name, NULL);
     tags.max_values = conf->max_labels;
     tags.max_entries = (uint32_t)(share / TAG_SHARE_BYTES);
@@ -139,6 +153,7 @@ bool otp_pipeline_open(void)
     range_start_ns = otp_engine.start_ns;
     flush_number = 0;
     lost = (struct otp_trouble){0};
+    cpu_samples = 0;
     detect_resource();
     publish_context();
     otp_outputs_open(&heap);
@@ -162,6 +177,28 @@ static uint32_t take_tag(struct otp_timetable *t, const void *tag, size_t len)
     return r.number;
 }
 
+/* The table of what was sampled with that period. */
+static struct otp_timetable *times_of(uint64_t period_ns)
+{
+    size_t i = 0;
+    while (i < time_count && times[i].period_ns != period_ns) {
+        i++;
+    }
+    if (i == PERIODS_MAX) {
+        return &times[0].table; /* a flush comes before so many: see otp_pipeline_can_change */
+    }
+    if (i == time_count) {
+        times[i].period_ns = period_ns;
+        time_count++;
+    }
+    return &times[i].table;
+}
+
+bool otp_pipeline_can_change(void)
+{
+    return time_count + 2 < PERIODS_MAX; /* late samples may still bring one more */
+}
+
 static void drain_ring(struct otp_ring *r)
 {
     const struct otp_record *rec;
@@ -175,14 +212,16 @@ static void drain_ring(struct otp_ring *r)
             .time_ns = rec->time_ns,
         };
         bool is_alloc = rec->type == OTP_RECORD_ALLOC;
+        struct otp_timetable *table =
+            is_alloc ? &allocs[rec->count % OTP_INTERVALS_MAX] : times_of(rec->cpu_ns / rec->count);
         if (is_alloc) {
             s.count = rec->cpu_ns;
             s.cpu_ns = rec->bytes;
         }
-        struct otp_timetable *table = is_alloc ? &allocs : &times;
+        cpu_samples += is_alloc ? 0 : 1;
         s.tag = take_tag(table, rec->frames + rec->depth, (size_t)rec->tag_words * 8);
         if (!otp_timetable_add(table, &s)) {
-            otp_count(OTP_COUNT_WORKER_MEMORY, rec->count);
+            otp_count(OTP_COUNT_WORKER_MEMORY, is_alloc ? 1 : rec->count);
         }
         otp_ring_pop(r);
     }
@@ -208,6 +247,7 @@ void otp_pipeline_drain(void)
         }
         if (!has_work && otp_names_is_gone(t)) {
             otp_perf_close(t);
+            otp_cost_retire(t);
             otp_thread_recycle(t);
         }
     }
@@ -221,10 +261,10 @@ static void add_arrears(const struct otp_arrears *a, void *arg)
         .depth = 1,
         .context = a->context,
         .count = a->count,
-        .cpu_ns = a->count * otp_settings.cpu_period_ns,
+        .cpu_ns = a->count * a->period_ns,
         .time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0,
     };
-    if (!otp_timetable_add(&times, &s)) {
+    if (!otp_timetable_add(times_of(a->period_ns), &s)) {
         otp_count(OTP_COUNT_WORKER_MEMORY, a->count);
     }
 }
@@ -258,10 +298,29 @@ static void log_found(void)
     }
 }
 
+/* First the profiles of the rates of now, whose ids are known, then those of earlier ones. */
 static enum otp_status flush_visit(struct otp_tell *tell)
 {
-    OTP_TRY(otp_tell_time(tell, &times));
-    return otp_tell_heap(tell, &allocs);
+    static const struct otp_timetable none;
+    uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    uint32_t interval = otp_load_relaxed(&otp_alloc_interval);
+    const struct otp_timetable *now = &none;
+    for (size_t i = 0; i < time_count; i++) {
+        now = times[i].period_ns == period ? &times[i].table : now;
+    }
+    OTP_TRY(otp_tell_time(tell, now, period));
+    OTP_TRY(otp_tell_heap(tell, &allocs[interval]));
+    for (size_t i = 0; i < time_count; i++) {
+        if (times[i].period_ns != period) {
+            OTP_TRY(otp_tell_time(tell, &times[i].table, times[i].period_ns));
+        }
+    }
+    for (uint32_t i = 0; i < otp_alloc_interval_count(); i++) {
+        if (i != interval) {
+            OTP_TRY(otp_tell_heap_at(tell, &allocs[i], i));
+        }
+    }
+    return OTP_OK;
 }
 
 /* For receivers with a limit: each profile as a message of its own. */
@@ -327,6 +386,38 @@ static bool flush_all(struct otp_tell *tell)
     return has_written;
 }
 
+static void clear_tables(void)
+{
+    for (size_t i = 0; i < time_count; i++) {
+        otp_timetable_clear(&times[i].table);
+    }
+    for (size_t i = 0; i < OTP_INTERVALS_MAX; i++) {
+        otp_timetable_clear(&allocs[i]);
+    }
+    time_count = 0;
+}
+
+void otp_pipeline_begin_range(void)
+{
+    range_start_ns = otp_sys_realtime_ns();
+}
+
+void otp_pipeline_numbers(struct otp_pipeline_numbers *out)
+{
+    out->cpu_samples = cpu_samples;
+    out->waiting = 0;
+    for (size_t i = 0; i < time_count; i++) {
+        out->waiting += times[i].table.entry_count;
+    }
+    out->flushes = flush_number;
+    out->bytes = heap.mapped_bytes + flush_heap.mapped_bytes;
+}
+
+void otp_pipeline_collect(void)
+{
+    otp_arrears_each(!otp_capture_is_on(), add_arrears, NULL);
+}
+
 void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
 {
     otp_creds_follow();
@@ -347,14 +438,13 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         .time_ns = range_start_ns,
         .duration_ns = now - range_start_ns,
     };
-    otp_arrears_each(!otp_capture_is_on(), add_arrears, NULL);
+    otp_pipeline_collect();
     if (flush_all(&tell)) {
         flush_number++;
         range_start_ns = now;
         otp_ids_draw();
     }
-    otp_timetable_clear(&times);
-    otp_timetable_clear(&allocs);
+    clear_tables();
     otp_tags_clear(&tags);
     otp_builders_clear();
     if (otp_builders_are_open() && flush_heap.mapped_bytes > flush_heap.limit_bytes / 2) {
@@ -378,9 +468,9 @@ static void follow_thread_context(bool *look_again)
 
 bool otp_pipeline_scan(void)
 {
-    struct otp_scan scan = {.own_tid = otp_sys_gettid(), .is_from_birth = otp_engine.conf.start};
+    struct otp_scan scan = {.own_tid = otp_sys_gettid(), .is_from_birth = !otp_engine.has_slept};
     bool look_again = otp_scan_threads(&heap, &scan);
-    if (otp_settings.wants_perf) {
+    if (otp_settings.wants_perf && otp_capture_is_on()) {
         otp_settings.is_perf_used = otp_perf_open_all();
         otp_settings.wants_perf = otp_settings.is_perf_used;
     }

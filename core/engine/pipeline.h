@@ -8,12 +8,27 @@
 #define OTP_ENGINE_PIPELINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Makes everything ready; false: no memory. Context: worker. */
 bool otp_pipeline_open(void);
 /* Empties the rings into the time table, and takes back the records of threads that are gone. */
 void otp_pipeline_drain(void);
+/* Takes what threads are behind by; all that is due of them when no samples are taken any more. */
+void otp_pipeline_collect(void);
+/* The next flush covers time from here on. */
+void otp_pipeline_begin_range(void);
+/* False: so many periods were in use since the last flush that another needs a flush first. */
+bool otp_pipeline_can_change(void);
+/* What there is between rings and outputs. */
+struct otp_pipeline_numbers {
+    uint64_t cpu_samples; /* since the process began */
+    uint64_t waiting;     /* stacks that the next flush will tell, of CPU samples */
+    uint64_t flushes;     /* written */
+    size_t bytes;         /* of the worker's memory */
+};
+void otp_pipeline_numbers(struct otp_pipeline_numbers *out);
 /* Looks for threads that are not sampled yet, once a second. True: look again soon. */
 bool otp_pipeline_scan(void);
 /* Looks for objects that were loaded since, when samples have met some; returns when to come again

@@ -32,6 +32,15 @@ struct otp_engine {
     uint32_t requested; /* grows with each request (pairs: ENGINE-REQUEST) */
     uint32_t request;   /* enum otp_request bits, taken by the worker */
     uint32_t done;      /* requests answered; futex (pairs: ENGINE-DONE) */
+
+    uint32_t is_wished;       /* 1: samples shall be taken; atomic (pairs: WISH) */
+    uint32_t is_flush_wished; /* atomic (pairs: WISH) */
+    /* The worker's. */
+    bool is_asleep;        /* stopped, and what there was is written */
+    bool has_slept;        /* the process was dormant at some time */
+    bool is_budget_new;    /* the budget's clocks are those of another process */
+    uint64_t samples_told; /* taken by then */
+    uint32_t rate_level;   /* halvings of the rates that the budget demands */
 };
 
 extern struct otp_engine otp_engine;
@@ -41,6 +50,8 @@ void otp_engine_log(enum otp_log_level level, const char *text, size_t len);
 
 /* Starts the worker unless there is one; called when there is something to do. Context: hot. */
 void otp_worker_ensure(void);
+/* CPU time of the worker, and of those before it in this process. Context: worker. */
+uint64_t otp_worker_cpu_ns(void);
 /* True when there is no worker and will be none. Context: any. */
 bool otp_worker_has_failed(void);
 /* Waits until the worker is gone, after it was asked to stop or pause; not for ever. Context: init.

@@ -5,6 +5,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
+#include "core/capture/alloc.h"
 #include "core/capture/capture.h"
 #include "core/ledger/ledger.h"
 
@@ -45,7 +46,8 @@ static uint32_t clamp_u32(uint64_t n)
 }
 
 /* Where the ticks came from, and how far apart they were if that is not what was asked. */
-static size_t engine_attrs(const struct otp_timetable *times, struct otp_attr *out)
+static size_t engine_attrs(const struct otp_timetable *times, uint64_t period_ns,
+                           struct otp_attr *out)
 {
     size_t count = 0;
     out[count++] = (struct otp_attr){
@@ -54,7 +56,7 @@ static size_t engine_attrs(const struct otp_timetable *times, struct otp_attr *o
         .string = otp_text_of(otp_settings.is_perf_used ? "perf" : "timer"),
     };
     uint64_t achieved = times->sample_count == 0 ? 0 : times->cpu_ns / times->sample_count;
-    if (achieved > otp_settings.cpu_period_ns + otp_settings.cpu_period_ns / 20) {
+    if (achieved > period_ns + period_ns / 20) {
         out[count++] = (struct otp_attr){
             .key = otp_text_of("otelprof.cpu.achieved_period"),
             .kind = OTP_ATTR_INT,
@@ -78,19 +80,20 @@ static uint64_t time_within(const struct otp_tell *t, uint64_t time_ns)
     return time_ns < t->time_ns ? t->time_ns : last_ns;
 }
 
-enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times)
+enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times,
+                              uint64_t period_ns)
 {
     struct otp_attr attrs[MAX_ATTRS];
     char names[OTP_COUNT_END][NAME_BYTES];
     size_t attr_count = losses(OTP_COUNTER_TIME, attrs, names);
-    attr_count += engine_attrs(times, attrs + attr_count);
+    attr_count += engine_attrs(times, period_ns, attrs + attr_count);
     const struct otp_value_type types[] = {value_type("samples", "count"),
                                            value_type("cpu", "nanoseconds")};
     struct otp_visit_profile profile = {
         .types = types,
         .type_count = OTP_ARRAY_LEN(types),
         .period_type = value_type("cpu", "nanoseconds"),
-        .period = (int64_t)otp_settings.cpu_period_ns,
+        .period = (int64_t)period_ns,
         .time_unix_ns = t->time_ns,
         .duration_ns = t->duration_ns,
         .attrs = attrs,
@@ -168,21 +171,39 @@ static void tell_values(struct otp_tell *t, const struct otp_account *a, const i
     }
 }
 
+/* What was allocated since the last flush and not told by itself. */
+static void made_since(const struct otp_account *a, const struct sums *now, int64_t made[4])
+{
+    uint64_t objects = whole(less(now->objects, otp_load_relaxed(&a->timed_objects)));
+    uint64_t bytes = less(now->bytes, otp_load_relaxed(&a->timed_bytes));
+    made[0] = (int64_t)less(objects, a->seen_objects);
+    made[1] = (int64_t)less(bytes, a->seen_bytes);
+}
+
+static void note_told(struct otp_tell *t, struct otp_account *a, const int64_t made[4])
+{
+    if (t->status == OTP_OK) {
+        a->seen_objects += (uint64_t)made[0];
+        a->seen_bytes += (uint64_t)made[1];
+    }
+}
+
 /*
- * What was allocated and not told by itself, and what is live. With timestamps the former is what
- * found no room on its way; it happened some time before the end of the flush, and that is said.
+ * What was allocated, and what is live, whatever interval it was sampled at. With timestamps the
+ * former is what found no room on its way; it happened some time before the end of the flush, and
+ * that is said.
  */
 static void tell_account(struct otp_account *a, void *arg)
 {
     struct otp_tell *t = arg;
     struct sums now = {0};
     read_sums(a, &now);
-    uint64_t objects = whole(less(now.objects, otp_load_relaxed(&a->timed_objects)));
-    uint64_t bytes = less(now.bytes, otp_load_relaxed(&a->timed_bytes));
-    int64_t made[4] = {(int64_t)less(objects, a->seen_objects),
-                       (int64_t)less(bytes, a->seen_bytes)};
+    int64_t made[4] = {0};
     int64_t live[4] = {0, 0, (int64_t)whole(less(now.objects, now.freed_objects)),
                        (int64_t)less(now.bytes, now.freed_bytes)};
+    if (a->interval == t->interval) {
+        made_since(a, &now, made);
+    }
     if (otp_settings.has_timestamps) {
         tell_values(t, a, made, t->time_ns + t->duration_ns - 1);
     } else {
@@ -190,9 +211,20 @@ static void tell_account(struct otp_account *a, void *arg)
         live[1] = made[1];
     }
     tell_values(t, a, live, 0);
-    if (t->status == OTP_OK) {
-        a->seen_objects += (uint64_t)made[0];
-        a->seen_bytes += (uint64_t)made[1];
+    note_told(t, a, made);
+}
+
+/* What was allocated and sampled at an earlier interval. */
+static void tell_earlier_account(struct otp_account *a, void *arg)
+{
+    struct otp_tell *t = arg;
+    if (a->interval == t->interval) {
+        struct sums now = {0};
+        int64_t made[4] = {0};
+        read_sums(a, &now);
+        made_since(a, &now, made);
+        tell_values(t, a, made, otp_settings.has_timestamps ? t->time_ns + t->duration_ns - 1 : 0);
+        note_told(t, a, made);
     }
 }
 
@@ -217,28 +249,42 @@ static enum otp_status tell_observations(struct otp_tell *t, const struct otp_ti
     return OTP_OK;
 }
 
-enum otp_status otp_tell_heap(struct otp_tell *t, const struct otp_timetable *allocs)
+/* The profile of one interval: allocations, and in that of now (is_now) what is live. */
+static enum otp_status tell_interval(struct otp_tell *t, const struct otp_timetable *allocs,
+                                     bool is_now)
 {
     struct otp_attr attrs[MAX_ATTRS];
     char names[OTP_COUNT_END][NAME_BYTES];
-    size_t attr_count = losses(OTP_COUNTER_HEAP, attrs, names);
     const struct otp_value_type types[] = {
         value_type("alloc_objects", "count"), value_type("alloc_space", "bytes"),
         value_type("inuse_objects", "count"), value_type("inuse_space", "bytes")};
     struct otp_visit_profile profile = {
         .types = types,
-        .type_count = OTP_ARRAY_LEN(types),
+        .type_count = is_now ? OTP_ARRAY_LEN(types) : 2,
         .period_type = value_type("space", "bytes"),
-        .period = (int64_t)otp_settings.heap_interval,
+        .period = (int64_t)otp_alloc_intervals[t->interval],
         .time_unix_ns = t->time_ns,
         .duration_ns = t->duration_ns,
         .attrs = attrs,
-        .attr_count = attr_count,
+        .attr_count = losses(OTP_COUNTER_HEAP, attrs, names),
     };
     OTP_TRY(t->visitor->begin_profile(t->visitor, &profile));
     OTP_TRY(tell_observations(t, allocs));
     t->status = OTP_OK;
-    otp_ledger_each(tell_account, t);
+    otp_ledger_each(is_now ? tell_account : tell_earlier_account, t);
     OTP_TRY(t->status);
     return t->visitor->end_profile(t->visitor);
+}
+
+enum otp_status otp_tell_heap(struct otp_tell *t, const struct otp_timetable *allocs)
+{
+    t->interval = otp_load_relaxed(&otp_alloc_interval);
+    return tell_interval(t, allocs, true);
+}
+
+enum otp_status otp_tell_heap_at(struct otp_tell *t, const struct otp_timetable *allocs,
+                                 uint32_t interval)
+{
+    t->interval = interval;
+    return tell_interval(t, allocs, false);
 }

@@ -4,6 +4,7 @@
 #ifndef OTP_ENGINE_TELL_H
 #define OTP_ENGINE_TELL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/status.h"
@@ -16,16 +17,22 @@ struct otp_tell {
     struct otp_teller *teller;
     uint64_t time_ns;
     uint64_t duration_ns;
+    uint32_t interval;      /* that the heap visit is about */
     enum otp_status status; /* of the heap visit */
 };
 
-/* The time profile: samples/count and cpu/nanoseconds. Context: worker. */
-enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times);
+/* The time profile of what was sampled with one period: samples/count and cpu/nanoseconds. Context:
+ * worker, as all of these. */
+enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times,
+                              uint64_t period_ns);
 /*
- * The heap profile: allocations since the last flush and what is live now. allocs: the allocations
- * one by one when they carry times (count: objects in 1/65536, cpu_ns: bytes), else empty. Context:
- * worker.
+ * The heap profile: what was allocated since the last flush and sampled at the interval of now, and
+ * all that is live. allocs: the allocations one by one when they carry times (count: objects in
+ * 1/65536, cpu_ns: bytes), else empty.
  */
 enum otp_status otp_tell_heap(struct otp_tell *t, const struct otp_timetable *allocs);
+/* What was allocated and sampled at the interval of that number, another than that of now. */
+enum otp_status otp_tell_heap_at(struct otp_tell *t, const struct otp_timetable *allocs,
+                                 uint32_t interval);
 
 #endif

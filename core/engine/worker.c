@@ -28,9 +28,12 @@
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/perf.h"
+#include "core/engine/control.h"
 #include "core/engine/creds.h"
 #include "core/engine/outputs.h"
 #include "core/engine/pipeline.h"
+#include "core/engine/power.h"
+#include "core/engine/rates.h"
 #include "core/engine/state.h"
 
 #define STACK_BYTES ((size_t)320 << 10)
@@ -53,6 +56,7 @@ static bool is_open;        /* the pipeline; the worker's own */
 static uint32_t is_held;    /* none may be started: the host must be alone */
 static uint32_t is_settled; /* descriptors and folders are its own; futex */
 static uint64_t next_flush; /* monotonic ns; 0: not known yet */
+static uint64_t before_ns;  /* CPU time of the workers before this one */
 
 /* What the thread library's control block must hold for compiled code: itself, and the stack guard.
  */
@@ -70,6 +74,11 @@ _Static_assert(offsetof(struct control_block, stack_guard) == 0x28, "x86-64 psAB
 bool otp_worker_is_self(void)
 {
     return otp_load_relaxed(&worker_tid) == otp_sys_gettid();
+}
+
+uint64_t otp_worker_cpu_ns(void)
+{
+    return before_ns + otp_sys_thread_cpu_ns();
 }
 
 bool otp_worker_has_failed(void)
@@ -95,14 +104,26 @@ static bool open_once(void)
     return is_open;
 }
 
+/*
+ * Until a host thread wakes it, or until_ns. No wait can be for both the word and a socket: so with
+ * a control socket it looks at that in between.
+ */
 static void sleep_until(uint32_t seen, uint64_t until_ns)
 {
     uint64_t now = otp_sys_monotonic_ns();
-    uint64_t left = until_ns > now ? until_ns - now : 0;
-    left = left > TICK_NS ? TICK_NS : left;
-    struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
-                          .tv_nsec = (long)(left % 1000000000U)};
-    (void)OTP_SYS4(SYS_futex, &otp_wake_word, FUTEX_WAIT_PRIVATE, seen, &ts);
+    uint64_t end = until_ns < now + TICK_NS ? until_ns : now + TICK_NS;
+    while (now < end && otp_load_acquire(&otp_wake_word) == seen) {
+        uint64_t left = end - now;
+        uint64_t pause = otp_control_pause_ns();
+        left = left < pause ? left : pause;
+        struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
+                              .tv_nsec = (long)(left % 1000000000U)};
+        (void)OTP_SYS4(SYS_futex, &otp_wake_word, FUTEX_WAIT_PRIVATE, seen, &ts);
+        if (otp_control_serve()) {
+            return;
+        }
+        now = otp_sys_monotonic_ns();
+    }
 }
 
 /* Answers what host threads wait for; true when the worker shall end. */
@@ -114,7 +135,7 @@ static bool answer(void)
     }
     uint32_t what = otp_exchange_acq_rel(&otp_engine.request, 0);
     bool is_last = (what & (OTP_REQUEST_STOP | OTP_REQUEST_PAUSE)) != 0;
-    if ((what & (OTP_REQUEST_STOP | OTP_REQUEST_FLUSH)) != 0) {
+    if ((what & (OTP_REQUEST_STOP | OTP_REQUEST_FLUSH)) != 0 && otp_power_has_news()) {
         uint64_t deadline = otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns;
         otp_pipeline_drain();
         otp_pipeline_flush(deadline, true);
@@ -128,6 +149,8 @@ static bool answer(void)
         otp_perf_close_all();
     }
     if ((what & OTP_REQUEST_PAUSE) != 0) {
+        otp_control_close();
+        before_ns = otp_worker_cpu_ns();
         /* From now on a sample starts another worker, which begins once this one is gone. */
         otp_store_release(&worker_state, WORKER_NONE);
         otp_store_release(&otp_worker_alive, 0);
@@ -140,6 +163,55 @@ static bool answer(void)
 static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 {
     return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* Once a second, and sooner when there are threads to look at again. */
+static uint64_t look_around(uint64_t now)
+{
+    otp_creds_follow();
+    if (otp_capture_is_on()) {
+        otp_rates_step();
+    }
+    return now + (otp_pipeline_scan() ? SCAN_AGAIN_NS : TICK_NS);
+}
+
+static void flush_in_time(uint64_t now, uint64_t interval)
+{
+    if (otp_capture_is_on()) {
+        otp_pipeline_flush(now + FLUSH_LIMIT_NS, false);
+    }
+    next_flush += (now - next_flush) / interval * interval + interval;
+}
+
+/* Until it is told to end. */
+static void run(void)
+{
+    uint64_t next_scan = 0;
+    uint64_t interval = otp_engine.conf.interval_ns;
+    for (;;) {
+        uint32_t seen = otp_load_acquire(&otp_wake_word);
+        if (answer()) {
+            return;
+        }
+        bool has_begun = otp_power_obey();
+        otp_pipeline_drain();
+        uint64_t now = otp_sys_monotonic_ns();
+        if (has_begun) {
+            next_scan = now;
+        }
+        if (has_begun || interval != otp_engine.conf.interval_ns) {
+            interval = otp_engine.conf.interval_ns;
+            next_flush = now + interval;
+        }
+        if (now >= next_scan) {
+            next_scan = look_around(now);
+        }
+        if (now >= next_flush) {
+            flush_in_time(now, interval);
+        }
+        uint64_t next = earlier(otp_pipeline_look(), otp_pipeline_pump());
+        sleep_until(seen, earlier(next, earlier(next_flush, next_scan)));
+    }
 }
 
 static void work(void *arg)
@@ -156,29 +228,13 @@ static void work(void *arg)
         otp_store_release(&worker_state, WORKER_FAILED);
         return;
     }
-    uint64_t interval = otp_engine.conf.interval_ns;
+    otp_rates_open();
+    otp_control_open();
     if (next_flush == 0) {
+        uint64_t interval = otp_engine.conf.interval_ns;
         next_flush = otp_sys_monotonic_ns() + interval - otp_outputs_jitter_ns(interval);
     }
-    uint64_t next_scan = 0;
-    for (;;) {
-        uint32_t seen = otp_load_acquire(&otp_wake_word);
-        if (answer()) {
-            return;
-        }
-        otp_pipeline_drain();
-        uint64_t now = otp_sys_monotonic_ns();
-        if (now >= next_scan) {
-            otp_creds_follow();
-            next_scan = now + (otp_pipeline_scan() ? SCAN_AGAIN_NS : TICK_NS);
-        }
-        if (now >= next_flush) {
-            otp_pipeline_flush(now + FLUSH_LIMIT_NS, false);
-            next_flush += (now - next_flush) / interval * interval + interval;
-        }
-        uint64_t next = earlier(otp_pipeline_look(), otp_pipeline_pump());
-        sleep_until(seen, earlier(next, earlier(next_flush, next_scan)));
-    }
+    run();
 }
 
 /* Stack and thread-local storage of the worker, mapped once and used again by a later one. */
@@ -270,7 +326,7 @@ void otp_worker_settle(void)
 static void flush_here(void *arg)
 {
     (void)arg;
-    if (open_once()) {
+    if (open_once() && otp_power_has_news()) {
         otp_pipeline_drain();
         otp_pipeline_flush(otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns, true);
     }
@@ -288,6 +344,7 @@ void otp_worker_forget(void)
 {
     is_open = false;
     next_flush = 0;
+    before_ns = 0;
     worker_tid = 0;
     is_held = 0;
     otp_store_release(&worker_state, WORKER_NONE);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heap ledger: one account for each (stack, context) that allocated, kept up to date in place
- * by the host threads themselves with a few atomic additions. Nothing queues up between an
- * allocation and its account, so nothing can be lost to a full queue, and a free is booked on the
- * account of its allocation whatever thread it comes from.
+ * The heap ledger: one account for each (stack, context, sampling interval) that allocated, kept up
+ * to date in place by the host threads themselves with a few atomic additions. Nothing queues up
+ * between an allocation and its account, so nothing can be lost to a full queue, and a free is
+ * booked on the account of its allocation whatever thread it comes from.
  *
  * I1  Accounts are only ever added; a published account's key never changes (pairs: LEDGER-ADD).
  *
@@ -27,6 +27,7 @@ struct otp_account {
     uint64_t hash;
     uint32_t context;
     uint32_t depth;
+    uint32_t interval;      /* number of the interval that its samples were taken at */
     uint64_t alloc_objects; /* in 1/65536 */
     uint64_t alloc_bytes;
     uint64_t freed_objects;
@@ -39,7 +40,8 @@ struct otp_account {
 };
 
 /* The account of a stack, made when it is new; NULL at the memory limit. Context: hot. */
-struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, uint32_t context);
+struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, uint32_t context,
+                                       uint32_t interval);
 /* Books an allocation. objects in 1/65536. Context: hot. */
 void otp_ledger_add(struct otp_account *a, uint64_t objects, uint64_t bytes);
 /* Notes that an allocation is told by itself; to be called before it is booked. Context: hot. */

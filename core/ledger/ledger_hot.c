@@ -63,11 +63,19 @@ static void *cut(size_t bytes)
     }
 }
 
-static bool matches(const struct otp_account *a, uint64_t hash, const uint64_t *frames,
-                    uint32_t depth, uint32_t context)
+/* What an account is for. */
+struct key {
+    const uint64_t *frames;
+    uint32_t depth;
+    uint32_t context;
+    uint32_t interval;
+};
+
+static bool matches(const struct otp_account *a, uint64_t hash, const struct key *k)
 {
-    return a->hash == hash && a->depth == depth && a->context == context &&
-           memcmp(a->frames, frames, depth * sizeof(frames[0])) == 0;
+    return a->hash == hash && a->depth == k->depth && a->context == k->context &&
+           a->interval == k->interval &&
+           memcmp(a->frames, k->frames, k->depth * sizeof(k->frames[0])) == 0;
 }
 
 /* An account is in its bucket a moment before it is in the list of all: the worker may see it a
@@ -84,10 +92,12 @@ static void list(struct otp_account *a)
  * Four frames at a time in lanes of their own, so that a multiplication need not wait for the one
  * before: a stack is hashed at every sample. Equality is decided by the frames themselves.
  */
-static uint64_t hash_stack(const uint64_t *frames, uint32_t depth, uint32_t context)
+static uint64_t hash_of(const struct key *key)
 {
     const uint64_t k = 0x9e3779b97f4a7c15U;
-    uint64_t lane[4] = {context + k, depth, ~k, k >> 1};
+    const uint64_t *frames = key->frames;
+    uint32_t depth = key->depth;
+    uint64_t lane[4] = {key->context + k, depth, ~k - key->interval, k >> 1};
     uint32_t i = 0;
     for (; i + 4 <= depth; i += 4) {
         for (uint32_t n = 0; n < 4; n++) {
@@ -102,20 +112,23 @@ static uint64_t hash_stack(const uint64_t *frames, uint32_t depth, uint32_t cont
     return otp_hash_mix(otp_hash_mix(lane[0], lane[1]), otp_hash_mix(lane[2], lane[3]));
 }
 
-struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, uint32_t context)
+struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, uint32_t context,
+                                       uint32_t interval)
 {
+    const struct key key = {
+        .frames = frames, .depth = depth, .context = context, .interval = interval};
     struct otp_account **table = get_buckets();
     if (table == NULL) {
         return NULL;
     }
-    uint64_t hash = hash_stack(frames, depth, context);
+    uint64_t hash = hash_of(&key);
     struct otp_account **head = &table[(uint32_t)hash & (BUCKETS - 1)];
     struct otp_account *fresh = NULL;
     struct otp_account *searched_to = NULL;
     for (;;) {
         struct otp_account *first = otp_load_acquire(head); /* pairs: LEDGER-ADD */
         for (struct otp_account *a = first; a != searched_to; a = a->next) {
-            if (matches(a, hash, frames, depth, context)) {
+            if (matches(a, hash, &key)) {
                 return a; /* a fresh one made meanwhile is given up: a few hundred bytes, very rare
                            */
             }
@@ -129,6 +142,7 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
             fresh->hash = hash;
             fresh->context = context;
             fresh->depth = depth;
+            fresh->interval = interval;
             memcpy(fresh->frames, frames, depth * sizeof(frames[0]));
         }
         fresh->next = first;

@@ -27,11 +27,11 @@ struct otp_record {
     uint32_t size;
     uint16_t type; /* enum otp_record_type */
     uint16_t depth;
-    uint32_t context;   /* number in the context table, 0: none */
-    uint32_t count;     /* CPU: timer expiries that this sample stands for */
-    uint64_t cpu_ns;    /* CPU: CPU time that it stands for. ALLOC: objects, times 65536 */
-    uint64_t bytes;     /* ALLOC: bytes */
-    uint64_t time_ns;   /* Unix time, 0 unless timestamps are wanted */
+    uint32_t context; /* number in the context table, 0: none */
+    uint32_t count;   /* CPU: periods that this sample stands for. ALLOC: number of its interval */
+    uint64_t cpu_ns;  /* CPU: CPU time that it stands for. ALLOC: objects, times 65536 */
+    uint64_t bytes;   /* ALLOC: bytes */
+    uint64_t time_ns; /* Unix time, 0 unless timestamps are wanted */
     uint32_t tag_words; /* of the tag behind the frames, see core/base/tag.h; 0: there is none */
     uint32_t reserved;
     uint64_t frames[]; /* depth words, leaf first; see core/base/frame.h */

@@ -59,7 +59,7 @@ class Child:
         run.folder = tempfile.mkdtemp(prefix="otelprof-accuracy.")
         environment = {k: v for k, v in os.environ.items() if not k.startswith("OTEL")}
         environment.update(LD_PRELOAD=table.LIB, LC_ALL="C.UTF-8",
-                           OTELPROF_OUTPUT="file:%s/%%e-%%p.otlp.gz" % run.folder)
+                           OTELPROF_OUTPUT="file:%s/%%e-%%p.otlp.gz" % run.folder, OTELPROF_CPU_BUDGET="100%")
         try:
             process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -117,7 +117,8 @@ def redis(interval, keys, size):
     socket = folder + "/s"
     environment = {k: v for k, v in os.environ.items() if not k.startswith("OTEL")}
     environment.update(LD_PRELOAD=table.LIB, OTELPROF_OUTPUT="file:%s/%%e-%%p.otlp.gz" % folder,
-                       OTELPROF_HEAP_INTERVAL=str(interval), OTELPROF_MEMORY_LIMIT="512m")
+                       OTELPROF_HEAP_INTERVAL=str(interval), OTELPROF_MEMORY_LIMIT="512m",
+                       OTELPROF_CPU_BUDGET="100%")
     server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
                                "--appendonly", "no", "--dir", folder], env=environment,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

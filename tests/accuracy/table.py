@@ -114,7 +114,7 @@ class Run:
         environment.update(env or {})
         environment.update(LD_PRELOAD=LIB, LC_ALL="C.UTF-8",
                            OTELPROF_OUTPUT="file:%s/%%e-%%p.otlp.gz" % self.folder,
-                           OTELPROF_MEMORY_LIMIT="256m")
+                           OTELPROF_MEMORY_LIMIT="256m", OTELPROF_CPU_BUDGET="100%")
         environment.update({"OTELPROF_" + k: str(v) for k, v in (settings or {}).items()})
         try:
             done = subprocess.run([str(a) for a in argv], env=environment, stdout=subprocess.PIPE,

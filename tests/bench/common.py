@@ -31,7 +31,8 @@ def fresh(name):
 
 def ours(out=None, **settings):
     """Settings of a profiled run; its files go to out."""
-    env = {"LD_PRELOAD": LIB, "OTELPROF_OUTPUT": "file:%s/%%e-%%p.otlp.gz" % (out or fresh("out"))}
+    env = {"LD_PRELOAD": LIB, "OTELPROF_OUTPUT": "file:%s/%%e-%%p.otlp.gz" % (out or fresh("out")),
+           "OTELPROF_CPU_BUDGET": "100%"}
     env.update({"OTELPROF_" + k: str(v) for k, v in settings.items()})
     return env
 

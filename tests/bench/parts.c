@@ -45,7 +45,7 @@ static uintptr_t nth_addr(uint64_t n)
 static struct otp_account *some_account(void)
 {
     static const uint64_t frames[20] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
-    return otp_ledger_account(frames, 20, 0);
+    return otp_ledger_account(frames, 20, 0, 0);
 }
 
 /* Fills the table up to count objects, then times look-ups of absent and of present addresses. */
@@ -164,7 +164,7 @@ static void measure_ledger(void)
             double begin = now_ns();
             for (uint64_t i = 0; i < n; i++) {
                 fill_stack(frames, stacks, i);
-                struct otp_account *a = otp_ledger_account(frames, 30, 0);
+                struct otp_account *a = otp_ledger_account(frames, 30, 0, 0);
                 require(a != NULL, "the ledger is full");
                 otp_ledger_add(a, 1, 1);
             }

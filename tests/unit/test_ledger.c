@@ -30,12 +30,12 @@ START_TEST(test_equal_stacks_share_an_account)
         uint32_t depth = 1 + (uint32_t)key % 20;
         fill(a, depth, key);
         fill(b, depth, key);
-        struct otp_account *one = otp_ledger_account(a, depth, 3);
+        struct otp_account *one = otp_ledger_account(a, depth, 3, 0);
         ck_assert_ptr_nonnull(one);
-        ck_assert_ptr_eq(otp_ledger_account(b, depth, 3), one);
-        ck_assert_ptr_ne(otp_ledger_account(b, depth, 4), one);
+        ck_assert_ptr_eq(otp_ledger_account(b, depth, 3, 0), one);
+        ck_assert_ptr_ne(otp_ledger_account(b, depth, 4, 0), one);
         b[depth - 1]++;
-        ck_assert_ptr_ne(otp_ledger_account(b, depth, 3), one);
+        ck_assert_ptr_ne(otp_ledger_account(b, depth, 3, 0), one);
         ck_assert_uint_eq(one->depth, depth);
         ck_assert_mem_eq(one->frames, a, depth * sizeof(a[0]));
     }
@@ -48,15 +48,15 @@ START_TEST(test_memory_limit_is_an_answer_not_a_crash)
     otp_hotmem_set_limit(otp_hotmem_used() + ((size_t)2 << 20));
     uint64_t key = 1000000;
     fill(frames, 100, key);
-    while (otp_ledger_account(frames, 100, 0) != NULL) {
+    while (otp_ledger_account(frames, 100, 0, 0) != NULL) {
         fill(frames, 100, ++key);
         ck_assert_uint_lt(key, 2000000);
     }
     fill(frames, 100, 1000000);
-    ck_assert_ptr_nonnull(otp_ledger_account(frames, 100, 0));
+    ck_assert_ptr_nonnull(otp_ledger_account(frames, 100, 0, 0));
     otp_hotmem_set_limit((size_t)512 << 20);
     fill(frames, 100, key);
-    ck_assert_ptr_nonnull(otp_ledger_account(frames, 100, 0));
+    ck_assert_ptr_nonnull(otp_ledger_account(frames, 100, 0, 0));
 }
 END_TEST
 
@@ -66,7 +66,7 @@ START_TEST(test_live_table_follows_a_model)
     static uint64_t model[ADDRESSES]; /* 0: not there, else what was put in */
     uint64_t frame = 77;
     otp_hotmem_set_limit((size_t)512 << 20);
-    struct otp_account *account = otp_ledger_account(&frame, 1, 0);
+    struct otp_account *account = otp_ledger_account(&frame, 1, 0, 0);
     srand(11);
     uint64_t there = 0;
     for (uint64_t n = 1; n < 400000; n++) {
@@ -97,7 +97,7 @@ START_TEST(test_entry_left_behind_is_booked_as_freed)
 {
     uint64_t frame = 78;
     otp_hotmem_set_limit((size_t)512 << 20);
-    struct otp_account *account = otp_ledger_account(&frame, 1, 0);
+    struct otp_account *account = otp_ledger_account(&frame, 1, 0, 0);
     struct otp_live item = {.account = account, .bytes = 40, .objects = 5};
     uint64_t freed = account->freed_bytes;
     ck_assert(otp_live_insert(0x7000, &item));
@@ -154,7 +154,7 @@ static void *churn(void *arg)
     uint64_t frames[3] = {1000 + me % 2, 2, 3};
     for (int n = 0; n < ROUNDS; n++) {
         void *p = malloc(40);
-        struct otp_account *a = otp_ledger_account(frames, 3, (uint32_t)n % 7);
+        struct otp_account *a = otp_ledger_account(frames, 3, (uint32_t)n % 7, 0);
         struct otp_live item = {.account = a, .bytes = 40, .objects = 1};
         otp_ledger_add(a, 1, 40);
         if (!otp_live_insert((uintptr_t)p, &item)) {

@@ -50,6 +50,7 @@ extern const struct otp_command otp_command_doctor;
 extern const struct otp_command otp_command_convert;
 extern const struct otp_command otp_command_merge;
 extern const struct otp_command otp_command_diff;
+extern const struct otp_command otp_command_ctl;
 
 /* Prints `otelprof COMMAND: ` and a formatted line to stderr; OTP_EXIT_USAGE. */
 int otp_usage_error(const struct otp_command *command, const char *format, ...)

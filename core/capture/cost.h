@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What profiling costs the host's threads. One event in OTP_COST_EACH is measured by the thread's
+ * CPU clock and counts for all of them; the kernel's part of a signal, which no clock inside the
+ * handler sees, is a constant. What the worker costs is its own thread's CPU time.
+ */
+#ifndef OTP_CAPTURE_COST_H
+#define OTP_CAPTURE_COST_H
+
+#include <stdint.h>
+
+#define OTP_COST_EACH 16U
+/* Delivery and return of one signal (docs/PERFORMANCE.md). */
+#define OTP_COST_SIGNAL_NS UINT64_C(2300)
+
+/* Of one thread, or of all. Ticks and allocations have fields of their own: one may interrupt the
+ * other. */
+struct otp_cost {
+    uint64_t ticks;
+    uint64_t tick_ns;
+    uint64_t allocs; /* sampled ones */
+    uint64_t alloc_ns;
+    uint64_t began_ns; /* of an allocation that is being measured; 0: none */
+};
+
+struct otp_thread;
+
+/* The sum over all threads, also those that are gone. Context: worker. */
+void otp_cost_total(struct otp_cost *out);
+/* The record's thread is gone: its sums are kept. Context: worker. */
+void otp_cost_retire(struct otp_thread *t);
+/* In a fork child: what the parent's threads cost is not the child's. Context: init. */
+void otp_cost_forget(void);
+
+#endif

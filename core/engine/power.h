@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start and stop of sampling while the process runs. A host thread only writes down what is wished
+ * (one word) and wakes the worker; everything else is done there, so that it cannot matter which
+ * thread wished it, in which signal handler, or how often.
+ */
+#ifndef OTP_ENGINE_POWER_H
+#define OTP_ENGINE_POWER_H
+
+#include <stdbool.h>
+
+/* How to wish. Context: hot, signal handlers included. */
+void otp_power_wish(bool is_on);
+void otp_power_wish_toggle(void);
+void otp_power_wish_flush(void);
+/* Waits until sampling is on or off, as wished, for a tenth of a second at most. Context: hot. */
+bool otp_power_await(bool is_on);
+
+/* Does what is wished; true when sampling has just begun. Context: worker. */
+bool otp_power_obey(void);
+/* False: the process is dormant and nothing was sampled since that was written. Context: worker. */
+bool otp_power_has_news(void);
+
+#endif
