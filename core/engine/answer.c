@@ -40,14 +40,14 @@ static const char *obey(enum otp_command_kind kind, const struct otp_conf *wante
     case OTP_COMMAND_START:
     case OTP_COMMAND_STOP:
         otp_power_wish(is_on);
-        (void)otp_power_obey();
+        otp_power_obey();
         return otp_capture_is_on() == is_on ? NULL : "the process ends";
     case OTP_COMMAND_FLUSH:
         if (!otp_capture_is_on()) {
             return "no samples are taken: start comes first";
         }
         otp_power_wish_flush();
-        (void)otp_power_obey();
+        otp_power_obey();
         return NULL;
     case OTP_COMMAND_SET:
         return set_all(wanted);

@@ -20,6 +20,8 @@
 #define FLUSH_NS UINT64_C(5000000000)
 #define AWAIT_NS UINT64_C(100000000)
 
+static bool has_begun; /* the worker's */
+
 static void wake_worker(void)
 {
     otp_worker_ensure();
@@ -74,20 +76,20 @@ static void say(const char *text)
     otp_engine_log(OTP_LOG_INFO, text, strlen(text));
 }
 
-static bool start(void)
+static void start(void)
 {
     otp_pipeline_begin_range();
     otp_alloc_begin();
     if (!change_state(OTP_CAPTURE_DORMANT, OTP_CAPTURE_ON)) {
-        return false;
+        return;
     }
     if (otp_settings.is_cpu_on) {
         otp_timer_start_all();
     }
     otp_rates_resume();
     otp_engine.is_asleep = false;
+    has_begun = true;
     say("sampling begins");
-    return true;
 }
 
 /*
@@ -124,16 +126,21 @@ static void flush(void)
     }
 }
 
-bool otp_power_obey(void)
+void otp_power_obey(void)
 {
     flush();
     bool is_wished = otp_load_acquire(&otp_engine.is_wished) != 0; /* pairs: WISH */
     uint32_t state = otp_load_acquire(&otp_capture_state);
     if (state == OTP_CAPTURE_DORMANT && is_wished) {
-        return start();
-    }
-    if (state == OTP_CAPTURE_ON && !is_wished) {
+        start();
+    } else if (state == OTP_CAPTURE_ON && !is_wished) {
         stop();
     }
-    return false;
+}
+
+bool otp_power_take_begun(void)
+{
+    bool begun = has_begun;
+    has_begun = false;
+    return begun;
 }

@@ -16,8 +16,10 @@ void otp_power_wish_flush(void);
 /* Waits until sampling is on or off, as wished, for a tenth of a second at most. Context: hot. */
 bool otp_power_await(bool is_on);
 
-/* Does what is wished; true when sampling has just begun. Context: worker. */
-bool otp_power_obey(void);
+/* Does what is wished. Context: worker. */
+void otp_power_obey(void);
+/* Whether sampling has begun since the last call. Context: worker. */
+bool otp_power_take_begun(void);
 /* False: the process is dormant and nothing was sampled since that was written. Context: worker. */
 bool otp_power_has_news(void);
 

@@ -193,12 +193,11 @@ static void run(void)
         if (answer()) {
             return;
         }
-        bool has_begun = otp_power_obey();
+        otp_power_obey();
         otp_pipeline_drain();
         uint64_t now = otp_sys_monotonic_ns();
-        if (has_begun) {
-            next_scan = now;
-        }
+        bool has_begun = otp_power_take_begun();
+        next_scan = has_begun ? now : next_scan;
         if (has_begun || interval != otp_engine.conf.interval_ns) {
             interval = otp_engine.conf.interval_ns;
             next_flush = now + interval;
