@@ -18,6 +18,7 @@ judge.py dropped TYPE FILE...     the sum of the profiles' counts of dropped att
 judge.py id TYPE FILE...          profile ids, one a line
 judge.py mappings FILE...         file names of the mappings that frames lie in
 judge.py profiles FILE...         type, number of samples, duration in ns
+judge.py conform FILE...          what receivers trip over, one a line; then how many samples it looked at
 
 The input is bare, gzip or zstd, one ProfilesData, found out by content.
 """
@@ -181,6 +182,94 @@ class File:
                 self.profiles += [Profile(self, p, resource) for p in fields(scope)[2]]
 
 
+def is_zero(raw):
+    """All fields of the message have their default."""
+    return all(v in (0, b"", bytes(8)) for values in fields(raw).values() for v in values)
+
+
+class Conformity:
+    """One file against the rules of the format, from its raw fields."""
+
+    def __init__(self, path):
+        data = fields(load(path))
+        self.problems = []
+        self.samples = 0
+        self.tables = fields(one(data, 2, b""))
+        names = ("", "mapping", "location", "function", "link", "string", "attribute", "stack")
+        for number, name in enumerate(names[1:], 1):
+            first = self.tables[number][:1]
+            if not first or first[0] != b"" and (number in (5, 7) or not is_zero(first[0])):
+                self.problems.append("the first %s is not the zero value" % name)
+        strings = self.tables[5]
+        if any(s.decode(errors="replace").encode() != s for s in strings):
+            self.problems.append("a string is not UTF-8")
+        if len(set(strings)) != len(strings):
+            self.problems.append("a string is there twice")
+        self.references()
+        profiles = [p for r in data[1] for s in fields(r)[2] for p in fields(s)[2]]
+        if not profiles:
+            self.problems.append("no profile")
+        for raw in profiles:
+            self.profile(fields(raw))
+
+    def inside(self, table, indices, what):
+        for i in indices:
+            if not 0 <= i < len(self.tables[table]):
+                self.problems.append("%s %d is out of range" % (what, i))
+
+    def references(self):
+        # Message's table, its field, the table that it points into.
+        for table, field, to in ((1, 4, 5), (1, 5, 6), (2, 1, 1), (2, 4, 6), (3, 1, 5), (3, 2, 5), (3, 3, 5), (6, 1, 5),
+                                 (6, 3, 5), (7, 1, 2)):
+            for raw in self.tables[table]:
+                self.inside(to, numbers(fields(raw)[field]), "table %d, field %d:" % (table, field))
+        for raw in self.tables[2]:
+            for line in fields(raw)[3]:
+                self.inside(3, numbers(fields(line)[1]), "function of a line")
+
+    def kind(self, raw, what):
+        m = fields(raw)
+        for number in (1, 2):
+            self.inside(5, [one(m, number)], what)
+            if one(m, number) == 0:
+                self.problems.append("%s is not set" % what)
+
+    def profile(self, m):
+        self.kind(one(m, 1, b""), "sample_type")
+        self.kind(one(m, 5, b""), "period_type")
+        begin = struct.unpack("<Q", one(m, 3, bytes(8)))[0]
+        end = begin + one(m, 4)
+        for is_good, what in ((one(m, 6) > 0, "period"), (begin > 0, "time"), (end > begin, "duration"),
+                              (len(one(m, 7, b"")) == 16, "profile_id"), (m[2], "samples")):
+            if not is_good:
+                self.problems.append("no " + what)
+        self.inside(6, numbers(m[11]), "attribute of a profile")
+        for raw in m[2]:
+            self.sample(fields(raw), begin, end)
+
+    def sample(self, s, begin, end):
+        self.samples += 1
+        self.inside(7, [one(s, 1)], "stack")
+        self.inside(6, numbers(s[2]), "attribute of a sample")
+        self.inside(4, [one(s, 3)], "link")
+        values = numbers(s[4])
+        times = [t for raw in s[5] for (t,) in struct.iter_unpack("<Q", raw)]
+        if len(values) not in ((0, len(times)) if times else (1,)):
+            self.problems.append("%d values and %d times" % (len(values), len(times)))
+        if any(not begin <= t < end for t in times):
+            self.problems.append("a time that is not within the profile's")
+
+
+def conform(paths):
+    looked_at = 0
+    for path in paths:
+        c = Conformity(path)
+        looked_at += c.samples
+        for problem in sorted(set(c.problems)):
+            print("%s: %s" % (path, problem))
+    print(looked_at, "samples")
+
+
 def wanted(files, kind):
     """The profiles of a type that count: of in-use ones the last of each process."""
     found = sorted((p for f in files for p in f.profiles if p.type == kind), key=lambda p: p.time)
@@ -224,6 +313,9 @@ def heap_table(files, prefix):
 def main():
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     verb, rest = sys.argv[1], sys.argv[2:]
+    if verb == "conform":
+        conform(rest)
+        return
     words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2, "by": 2}.get(verb, 1)
     args, files = rest[:words], [File(p) for p in rest[words:]]
     profiles = [p for f in files for p in f.profiles]

@@ -70,6 +70,14 @@ grep -qv '^/v1development/profiles .* type=application/x-protobuf encoding=none 
 for n in $(seq 0 $((flushes - 1))); do
     cmp -s "$d/server/$n.body" "$p/$n.otlp" || bad "body $n is not the file's message"
 done
+# CPU and heap travel together, and as a receiver wants them.
+strict
+for type in samples cpu alloc_objects alloc_space inuse_objects inuse_space; do
+    judge profiles "$p"/*.otlp | grep -q "^$type " || bad "no $type"
+done
+judge conform "$p"/*.otlp > "$d/conform"
+equal "what a receiver trips over" "" "$(sed '$d' "$d/conform")"
+[ "$(sed -n '$s/ samples$//p' "$d/conform")" -gt 0 ] || bad "no samples"
 stop_server
 end
 
@@ -112,6 +120,27 @@ run "http://127.0.0.1:$port" 1500 OTELPROF_INTERVAL=100ms
 [ "$flushes" -ge 8 ] || bad "only $flushes flushes"
 says "HTTP status 400" "HTTP status 403; the same or the like before: 2" "HTTP status 500"
 equal "lines" 3 "$(wc -l < "$d/prof.err")"
+stop_server
+end
+
+for code in 201 202 204 206 299; do
+    begin "$code is a success: each flush once, and nothing is said"
+    server "answers:$code"
+    run "http://127.0.0.1:$port" 300 OTELPROF_INTERVAL=100ms
+    quiet
+    equal "requests" "$flushes" "$(requests)"
+    equal "distinct" "$flushes" "$(distinct)"
+    stop_server
+    end
+done
+
+begin "429 with a long Retry-After: one request, however many flushes wait, and one line"
+server "answers:429;Retry-After: 3600"
+run "http://127.0.0.1:$port" 1500 OTELPROF_INTERVAL=50ms
+[ "$flushes" -ge 5 ] || bad "only $flushes flushes"
+equal "requests" 1 "$(requests)"
+says "HTTP status 429"
+equal "lines" 1 "$(wc -l < "$d/prof.err")"
 stop_server
 end
 

@@ -174,15 +174,22 @@ same_file "$d/bare.out" "$d/prof.out" "standard output"
 one_line "$d/prof.err" "tcp:127.0.0.1:1" "refused"
 end
 
-for temper in stall reset; do
-    begin "a receiver that only does this: $temper"
-    peer $temper tcp:0
+for at in "stall tcp" "reset tcp" "stall unix" "reset unix"; do
+    temper=${at% *}
+    begin "a receiver that only does this: $at"
+    if [ "${at#* }" = tcp ]; then
+        peer "$temper" tcp:0
+        target=tcp:127.0.0.1:$port
+    else
+        target=unix:$d/socket
+        peer "$temper" "$target"
+    fi
     settings="OTELPROF_SHUTDOWN_TIMEOUT=300ms"
-    long "tcp:127.0.0.1:$port"
+    long "$target"
     wait_for 1 false
     end_long
     # A receiver that takes connections and drops them fails again and again, in few ways.
-    awk -v target="tcp:127.0.0.1:$port" 'index($0, "error: ") == 0 || index($0, target) == 0' prof.err > other
+    awk -v target="$target" 'index($0, "error: ") == 0 || index($0, target) == 0' prof.err > other
     [ ! -s other ] || bad "other lines: $(head -n 1 other)"
     [ "$(wc -l < prof.err)" -le 3 ] || bad "$(wc -l < prof.err) lines are said: $(head -n 4 prof.err)"
     stop_peer

@@ -96,6 +96,14 @@ while read -r kind rule; do
     end
 done < "$work/rules"
 
+begin "the reader that the other tests use finds faults of the format, too"
+# shellcheck disable=SC2046
+judge conform $(find "$work/broken" -name 'base.*' | sort) > out
+between "files with a fault" 30 1000 "$(sed -n 's/^\([^ ]*\): .*/\1/p' out | sort -u | wc -l)"
+"$python" "$here/otlp_gen.py" good good.otlp
+equal "faults of a good file" 1 "$(judge conform good.otlp | wc -l)"
+end
+
 begin "rules were checked"
 between "number of rules" 60 1000 "$(wc -l < "$work/rules")"
 end
