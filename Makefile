@@ -240,7 +240,8 @@ $(O)/tests/%: $(O)/tests/%.o $(O)/libcore.a $(UNWIND)
 
 # ---- gates ---------------------------------------------------------------------------------------
 
-GATES := check-exports check-imports check-hot check-layers check-headers check-style check-words check-options
+GATES := check-exports check-imports check-hot check-layers check-headers check-style check-words check-options \
+         check-cases
 .PHONY: gates $(GATES) format check-format
 gates: $(GATES)  ## all structural gates below
 
@@ -261,6 +262,8 @@ check-words:  ## the text speaks of the project only
 
 check-options:  ## the variables in the code, in the README and in tests/contract are the same
 	@sh tools/dev/options_table.sh tests/contract/options.txt README.md
+check-cases:  ## each case of the table in docs/TESTING.md has tests that exist
+	@sh tools/dev/check_cases.sh docs/TESTING.md
 
 C_FILES = $(sort $(shell find core preload tools tests -name '*.[ch]'))
 format:  ## lay the source out with clang-format 14
