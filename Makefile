@@ -110,13 +110,16 @@ $(O)/libotelprof.so: $(LIB_OBJ) $(GUESTS) $(PRIVATE) $(UNWIND) preload/libotelpr
 TLS_LIBS   := mbedtls mbedx509 mbedcrypto
 PLAIN_LIBS := $(foreach l,$(TLS_LIBS) nghttp2 protobuf-c zstd z iberty,-l:lib$(l).a)
 
+# Debug information, for the tool alone; static, so that the tool stays one file that can be carried.
+DWARF_LIBS := $(foreach l,dw elf lzma bz2,-l:lib$(l).a)
+
 # The unwinder and the core need names of each other.
 CORE_LIBS = -Wl,--start-group $(O)/libcore.a $(UNWIND) -Wl,--end-group
 
 $(O)/otelprof: $(TOOL_OBJ) $(O)/libcore.a $(UNWIND) $(O)/tool.list
 	$(call say,LD,$@)
 	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections -Wl,-z,now -Wl,-z,relro $(LDFLAGS) \
-	    -o $@.new $(TOOL_OBJ) $(CORE_LIBS) $(PLAIN_LIBS) -pthread
+	    -o $@.new $(TOOL_OBJ) $(CORE_LIBS) $(DWARF_LIBS) $(PLAIN_LIBS) -pthread
 	$(Q)mv $@.new $@
 
 $(O)/libcore.a: $(CORE_OBJ) $(O)/core.list
@@ -200,9 +203,9 @@ $(DEPS)/private/libnghttp2.a: tools/dev/private_archive.sh Makefile
 
 BUILD_PACKAGES := gcc libc6-dev make binutils ca-certificates libprotobuf-c-dev \
                   protobuf-c-compiler libzstd-dev zlib1g-dev libiberty-dev \
-                  libmbedtls-dev libnghttp2-dev
+                  libmbedtls-dev libnghttp2-dev libdw-dev libelf-dev liblzma-dev libbz2-dev
 TEST_PACKAGES  := check clang pmccabe pkg-config g++ python3 perl sqlite3 xz-utils zstd gzip bzip2 \
-                  redis-server redis-tools nginx-light apache2-utils procps strace gdb openssl
+                  redis-server redis-tools nginx-light apache2-utils procps strace gdb openssl debuginfod libdebuginfod1
 
 .PHONY: deps test-deps
 deps:  ## install what the build needs (apt-get, as root or with sudo)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define AHEAD 16U /* slots whose rows are loaded from memory beforehand */
+#define AHEAD 16U              /* slots whose rows are loaded from memory beforehand */
 #define BUF_MAX (SIZE_MAX / 2) /* the heap's limit is the one that counts */
 
 _Static_assert(sizeof(struct otp_pprof_row) == 24, "no padding");

@@ -51,6 +51,7 @@ extern const struct otp_command otp_command_convert;
 extern const struct otp_command otp_command_merge;
 extern const struct otp_command otp_command_diff;
 extern const struct otp_command otp_command_ctl;
+extern const struct otp_command otp_command_symbolize;
 
 /* Prints `otelprof COMMAND: ` and a formatted line to stderr; OTP_EXIT_USAGE. */
 int otp_usage_error(const struct otp_command *command, const char *format, ...)

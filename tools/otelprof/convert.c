@@ -5,15 +5,12 @@
 
 #include "core/base/annot.h"
 #include "tools/otelprof/args.h"
-#include "tools/otelprof/command.h"
+#include "tools/otelprof/convert.h"
 #include "tools/otelprof/gather.h"
 #include "tools/otelprof/load.h"
 #include "tools/otelprof/lost.h"
 #include "tools/otelprof/pick.h"
 #include "tools/otelprof/product.h"
-
-/* The options of both; merge has one more. */
-enum { CONVERT_OUT, CONVERT_ORIGINAL, CONVERT_LABEL, CONVERT_REFER, CONVERT_SQUASH };
 
 /* The type that pprof readers show first: what the period counts, else memory in use, else the
  * first one. */
@@ -64,7 +61,7 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
         .default_type = usual_type(g->set),
         .main_file = main_file(g),
         .timestamp_label = otp_text_of(label),
-        .mark_symbols = !g->is_from_pprof,
+        .mark_symbols = !g->is_from_pprof || g->symbolizer != NULL,
         .refer = otp_args_has(args, CONVERT_REFER),
     };
     const struct otp_lost_options lost = {.command = args->command->name,
@@ -84,14 +81,22 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
     return result;
 }
 
+/* How the profiles of the input come together. */
+struct manner {
+    bool adds;
+    bool squash;
+    struct otp_symbolizer *symbolizer;
+};
+
 static int convert_set(const struct otp_profile_set *set, struct otp_product *p,
-                       const struct otp_args *args, bool adds)
+                       const struct otp_args *args, const struct manner *how)
 {
     struct otp_gather g;
     bool one = !otp_product_has_envelopes(p);
     int result = OTP_EXIT_INPUT;
-    if (otp_gather_init(&g, set, adds || one ? OTP_GATHER_ADD : OTP_GATHER_KEEP,
-                        one || (adds && otp_args_has(args, CONVERT_SQUASH)))) {
+    if (otp_gather_init(&g, set, how->adds || one ? OTP_GATHER_ADD : OTP_GATHER_KEEP,
+                        one || how->squash)) {
+        g.symbolizer = how->symbolizer;
         result = write_out(&g, p, args);
     } else {
         (void)fprintf(stderr, "otelprof %s: no memory\n", args->command->name);
@@ -100,8 +105,10 @@ static int convert_set(const struct otp_profile_set *set, struct otp_product *p,
     return result;
 }
 
-static int run(const struct otp_args *args, bool adds)
+int otp_convert(const struct otp_args *args, bool adds, bool squash,
+                struct otp_symbolizer *symbolizer)
 {
+    const struct manner how = {.adds = adds, .squash = squash, .symbolizer = symbolizer};
     struct otp_profile_set set;
     struct otp_product p;
     if (!otp_args_has(args, CONVERT_OUT)) {
@@ -113,7 +120,7 @@ static int run(const struct otp_args *args, bool adds)
     otp_profile_set_init(&set);
     int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
     if (status == OTP_EXIT_OK) {
-        status = convert_set(&set, &p, args, adds);
+        status = convert_set(&set, &p, args, &how);
     }
     otp_product_fini(&p);
     otp_profile_set_fini(&set);
@@ -122,27 +129,18 @@ static int run(const struct otp_args *args, bool adds)
 
 static int run_convert(const struct otp_args *args)
 {
-    return run(args, false);
+    return otp_convert(args, false, false, NULL);
 }
 
 static int run_merge(const struct otp_args *args)
 {
-    return run(args, true);
+    return otp_convert(args, true, otp_args_has(args, CONVERT_OWN), NULL);
 }
 
-#define COMMON_OPTIONS                                                                             \
-    [CONVERT_OUT] = {"output", 'o', "OUT", "the file; its name says the format"},                  \
-    [CONVERT_ORIGINAL] = {"keep-original", 0, NULL,                                                \
-                          "attach the pprof file to the profile made of it"},                      \
-    [CONVERT_LABEL] = {"timestamp-label", 0, "KEY",                                                \
-                       "to pprof: a number label with the time of each observation"},              \
-    [CONVERT_REFER] = {"refer", 0, NULL,                                                           \
-                       "to OTLP: resource attributes as references to the string table"}
-
-static const struct otp_option convert_options[] = {COMMON_OPTIONS, {NULL, 0, NULL, NULL}};
+static const struct otp_option convert_options[] = {CONVERT_OPTIONS, {NULL, 0, NULL, NULL}};
 static const struct otp_option merge_options[] = {
-    COMMON_OPTIONS,
-    [CONVERT_SQUASH] = {"squash", 0, NULL, "one resource for all: what all of them agree on"},
+    CONVERT_OPTIONS,
+    [CONVERT_OWN] = {"squash", 0, NULL, "one resource for all: what all of them agree on"},
     {NULL, 0, NULL, NULL}};
 
 const struct otp_command otp_command_convert = {

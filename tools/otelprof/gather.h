@@ -16,6 +16,7 @@
 #include "core/encode/envelope.h"
 #include "core/encode/pool.h"
 #include "tools/otelprof/product.h"
+#include "tools/otelprof/symbolizer.h"
 
 /* A resource with a scope. */
 struct otp_gather_envelope {
@@ -32,6 +33,7 @@ struct otp_gather_part {
 
 struct otp_gather {
     const struct otp_profile_set *set;
+    struct otp_symbolizer *symbolizer; /* NULL: locations are told as they are */
     struct otp_heap heap;
     struct otp_arena arena;
     struct otp_gather_envelope *envelopes;

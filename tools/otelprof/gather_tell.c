@@ -251,6 +251,7 @@ static enum otp_status retell_of(struct telling *t, size_t message, struct otp_r
         return OTP_OK;
     }
     OTP_TRY(otp_retell_init(r, m, t->p->visitor, &t->g->heap));
+    r->symbolizer = t->g->symbolizer;
     return t->g->is_from_pprof ? otp_retell_all_mappings(r) : OTP_OK;
 }
 

@@ -128,6 +128,13 @@ static enum otp_status tell_location(struct otp_retell *r, int32_t i, uint32_t *
     }
     fill_lines(r, l, lines);
     told.lines = lines;
+    size_t found = 0;
+    const struct otp_visit_line *better =
+        r->symbolizer == NULL ? NULL : otp_symbolizer_lines(r->symbolizer, r->m, l, &found);
+    if (better != NULL) {
+        told.lines = better;
+        told.line_count = found;
+    }
     told.attrs = attrs;
     told.attr_count = count;
     enum otp_status status = r->v->frame(r->v, &told, id);

@@ -13,6 +13,7 @@
 #include "core/decode/model.h"
 #include "core/encode/pool.h"
 #include "core/encode/visitor.h"
+#include "tools/otelprof/symbolizer.h"
 
 /* What a visit has no words for, or the builder behind it would leave out. */
 struct otp_retell_losses {
@@ -25,13 +26,14 @@ struct otp_retell_losses {
 struct otp_retell {
     const struct otp_profiles *m; /* verified */
     struct otp_visitor *v;
+    struct otp_symbolizer *symbolizer; /* asked for lines; NULL: none */
     /* Ids that the visitor gave, by place in the table, UINT32_MAX: not told yet. */
     uint32_t *mappings;
     uint32_t *locations;
     uint32_t *stacks;
     uint32_t *attrs;
     uint32_t *links;
-    uint32_t *ids;          /* of the attributes of `list` */
+    uint32_t *ids; /* of the attributes of `list` */
     uint32_t id_room;
     uint32_t list;          /* UINT32_MAX: none yet */
     struct otp_arena arena; /* of one attribute or frame */

@@ -1,0 +1,174 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# symbolize.sh: names, lines and inlined calls after the fact are those that binutils finds, from the file, from a debug
+# directory and from a debuginfod server; what is known stays, and what is not found is said.
+. "$(dirname "$0")/../common.sh"
+unset DEBUGINFOD_URLS
+host=$work/bin/symbolize_host
+mkdir -p "$work/bin"
+${CXX:-g++} -std=gnu++17 -g -O2 -fno-omit-frame-pointer -Wl,--build-id -o "$host" "$here/symbolize_host.cc" || exit 1
+cp "$host" "$work/full"
+strip -o "$work/bare" "$host"
+id=$(readelf -n "$host" | sed -n 's/.*Build ID: //p')
+rest=$(printf %s "$id" | cut -c 3-)
+folder=.build-id/$(printf %s "$id" | cut -c 1-2)
+objcopy --only-keep-debug "$host" "$work/debug"
+
+# A profile of the stripped program: names from the dynamic symbols only.
+cp "$work/bare" "$host"
+OTELPROF_OUTPUT=file:$work/x.otlp OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000 LD_PRELOAD=$lib "$host" 3000 > /dev/null
+totals=$("$python" "$top/tests/judge.py" totals "$work/x.otlp")
+
+right() { # PROFILE: equal to binutils' answers, and nothing else has changed
+    "$tool" convert -o right.jsonl "$1"
+    "$python" "$here/symbolize_truth.py" right.jsonl symbolize_host "$work/full" > truth || bad "$(cat truth)"
+    grep -q ', [1-9][0-9]* with inlined calls' truth || bad "nothing was inlined: $(cat truth)"
+    "$python" - right.jsonl << 'P' || bad "step, turn and spin are not inside each other"
+import json, sys
+d = json.loads(open(sys.argv[1]).readline())["dictionary"]
+names = [[d["stringTable"][d["functionTable"][x["functionIndex"]]["nameStrindex"]].split("(")[0] for x in l.get("lines", [])]
+         for l in d["locationTable"]]
+sys.exit(["step", "work::box::turn", "work::box::spin"] not in names)
+P
+    rm right.jsonl
+    equal "totals" "$totals" "$("$python" "$top/tests/judge.py" totals "$1")"
+    "$tool" check --strict "$1" > check || bad "$(head -n 3 check)"
+}
+
+begin "from the file itself"
+cp "$work/full" "$host"
+"$tool" symbolize -o y.otlp "$work/x.otlp" 2> err
+equal "exit status" 0 $?
+right y.otlp
+grep -q '^otelprof symbolize: [0-9]* locations, ' err || bad "no sum: $(cat err)"
+"$tool" top -n 0 y.otlp > top
+grep -q 'work::box::spin' top || bad "no name: $(head -n 5 top)"
+end
+
+begin "what is there stays"
+"$tool" symbolize -o y.otlp "$work/x.otlp" 2> err
+"$tool" symbolize -o z.otlp y.otlp 2> err
+cmp -s y.otlp z.otlp || bad "a second time makes a difference"
+mkdir empty
+mv "$host" "$host.away"
+"$tool" symbolize -o w.otlp y.otlp 2> err
+cmp -s y.otlp w.otlp || bad "names go when the file is gone"
+mv "$host.away" "$host"
+end
+
+begin "from a debug directory, with the stripped program and without it"
+mkdir -p "root/usr/lib/debug/$folder" "flat/$folder"
+cp "$work/debug" "root/usr/lib/debug/$folder/$rest.debug"
+cp "$work/debug" "flat/$folder/$rest.debug"
+cp "$work/bare" "$host"
+for root in root flat "empty:flat"; do
+    "$tool" symbolize --debug-root "$root" -o y.otlp "$work/x.otlp" 2> err
+    equal "exit status" 0 $?
+    right y.otlp
+done
+mv "$host" "$host.away"
+"$tool" symbolize --debug-root=flat -o y.otlp "$work/x.otlp" 2> err
+right y.otlp
+mkdir -p "image$(dirname "$host")"
+cp "$work/full" "image$host"
+"$tool" symbolize --debug-root=image -o y.otlp "$work/x.otlp" 2> err
+right y.otlp
+mv "$host.away" "$host"
+end
+
+begin "a file of another build is not used"
+${CXX:-g++} -std=gnu++17 -g -O0 -Wl,--build-id -o "$host" "$here/symbolize_host.cc"
+"$tool" symbolize -o y.otlp "$work/x.otlp" 2> err
+equal "exit status" 0 $?
+grep -q "symbolize_host (build id $id): of [1-9].* without a line: no file of that build id is here" err || bad "$(cat err)"
+"$tool" convert -o y.jsonl y.otlp
+! grep -q 'symbolize_host.cc' y.jsonl || bad "it was used"
+end
+
+begin "run-time addresses, as pprof files have them"
+cp "$work/full" "$host"
+"$tool" convert -o x.pb "$work/x.otlp" 2> err
+"$python" - x.pb moved.pb << 'P'
+import gzip, sys
+def varint(d, i):
+    v = s = 0
+    while True:
+        v |= (d[i] & 127) << s
+        s += 7
+        i += 1
+        if d[i - 1] < 128:
+            return v, i
+def put(v):
+    out = b""
+    while v > 127:
+        out += bytes([v & 127 | 128])
+        v >>= 7
+    return out + bytes([v])
+def fields(d):
+    i = 0
+    while i < len(d):
+        t, i = varint(d, i)
+        if t & 7 == 0:
+            v, i = varint(d, i)
+        else:
+            n, i = varint(d, i)
+            v, i = d[i:i + n], i + n
+        yield t, v
+def pack(items):
+    return b"".join(put(t) + (put(v) if t & 7 == 0 else put(len(v)) + v) for t, v in items)
+base = 0x7f1234560000
+raw = open(sys.argv[1], "rb").read()
+d = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+out = []
+for t, v in fields(d):
+    if t >> 3 == 3:
+        v = pack((a, b + base if a >> 3 in (2, 3) and b else b) for a, b in fields(v))
+    elif t >> 3 == 4:
+        v = pack((a, b + base if a >> 3 == 3 and b else b) for a, b in fields(v) if a >> 3 != 4)
+    out.append((t, v))
+open(sys.argv[2], "wb").write(pack(out))
+P
+"$tool" symbolize -o y.otlp moved.pb 2> err
+equal "exit status" 0 $?
+"$tool" top -n 0 -t cpu y.otlp > top
+grep -q 'work::box::spin' top || bad "no name: $(head -n 5 top) $(cat err)"
+"$tool" convert -o y.jsonl y.otlp
+grep -q 'symbolize_host.cc' y.jsonl || bad "no source file"
+end
+
+begin "from a debuginfod server"
+if need debuginfod; then
+    rm "$host"
+    mkdir files
+    cp "$work/debug" files/some.debug
+    for port in 18761 18762 18763 18764; do
+        debuginfod -d :memory: -p $port -F files > server.log 2>&1 &
+        server=$!
+        pids="$pids $server"
+        wait_for 30 sh -c "grep -q 'started http server' server.log || ! kill -0 $server" || bad "$(tail -n 3 server.log)"
+        ! kill -0 $server 2> /dev/null || break
+    done
+    export DEBUGINFOD_URLS=http://127.0.0.1:$port DEBUGINFOD_CACHE_PATH=$d/cache DEBUGINFOD_TIMEOUT=20
+    wait_for 60 "$python" -c "import urllib.request as u
+u.urlopen('$DEBUGINFOD_URLS/buildid/$id/debuginfo').read()" 2> err || bad "the server does not have it: $(tail -n 1 err)"
+    "$tool" symbolize -o y.otlp "$work/x.otlp" 2> err
+    equal "exit status" 0 $?
+    right y.otlp
+    kill $server
+    export DEBUGINFOD_URLS=http://127.0.0.1:1 DEBUGINFOD_CACHE_PATH=$d/cache2
+    "$tool" symbolize -o z.otlp "$work/x.otlp" 2> err
+    equal "exit status without a server" 0 $?
+    grep -q "build id $id.*no file of that build id is here or on the servers" err || bad "$(cat err)"
+    unset DEBUGINFOD_URLS
+fi
+end
+
+begin "wrong usage"
+"$tool" symbolize "$work/x.otlp" 2> err
+equal "exit status without -o" 2 $?
+one_line err "-o OUT"
+"$tool" symbolize -o y.otlp no-such-file 2> err
+equal "exit status of a missing file" 3 $?
+one_line err "no-such-file"
+end
+finish
