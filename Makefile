@@ -81,7 +81,8 @@ UNIT_BIN  := $(UNIT_OBJ:.o=)
 # ---- the two products ----------------------------------------------------------------------------
 
 TOOL     := $(if $(TOOL_SRC),otelprof)
-PRODUCTS := $(if $(filter release,$(MODE)),$(BUILD)/libotelprof.so $(TOOL:%=$(BUILD)/%), \
+PRODUCTS := $(if $(filter release,$(MODE)),$(BUILD)/libotelprof.so $(TOOL:%=$(BUILD)/%) \
+                $(BUILD)/libotelprofile.a $(BUILD)/otelprofile.h, \
             $(if $(SANITIZED),,$(O)/libotelprof.so) $(TOOL:%=$(O)/%) $(if $(SANITIZED),unit-programs))
 
 .PHONY: all FORCE
@@ -125,6 +126,16 @@ $(O)/otelprof: $(TOOL_OBJ) $(O)/libcore.a $(UNWIND) $(O)/tool.list
 $(O)/libcore.a: $(CORE_OBJ) $(O)/core.list
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcsT $@ $(CORE_OBJ)
+
+# The builders by themselves, for other programs.
+PROFILE_OBJ := $(call obj,$(filter-out core/base/libstubs%,$(filter core/base/% core/encode/%,$(CORE_SRC)))) $(PB_OBJ)
+$(BUILD)/libotelprofile.a: $(PROFILE_OBJ) $(O)/core.list
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $(PROFILE_OBJ)
+PUBLIC_HEADERS := $(wildcard core/base/*.h core/base/status.def core/encode/*.h)
+$(BUILD)/otelprofile.h: tools/dev/public_header.sh $(PUBLIC_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)sh tools/dev/public_header.sh $@
 
 # Lists and flags that differ from the last time rebuild what was made with the old ones.
 remember = @mkdir -p $(@D); echo '$(subst ','\'',$(1))' | cmp -s - $@ || echo '$(subst ','\'',$(1))' > $@
@@ -291,6 +302,11 @@ install: all  ## install to DESTDIR and PREFIX
 	    $(DESTDIR)$(PREFIX)/share/doc/libotelprof
 	$(Q)install -m 755 $(BUILD)/libotelprof.so $(DESTDIR)$(PREFIX)/lib/
 	$(Q)install -m 755 $(BUILD)/otelprof $(DESTDIR)$(PREFIX)/bin/
+	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(Q)install -m 644 $(BUILD)/libotelprofile.a $(DESTDIR)$(PREFIX)/lib/
+	$(Q)install -m 644 $(BUILD)/otelprofile.h $(DESTDIR)$(PREFIX)/include/
+	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*OTP_VERSION "\(.*\)".*/\1/p' core/base/version.h)|" \
+	    tools/dev/otelprofile.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/otelprofile.pc
 	$(Q)for h in $(wildcard core/*/otelprof.h); do \
 	    install -m 644 $$h $(DESTDIR)$(PREFIX)/include/ || exit 1; done
 	$(Q)for d in $(wildcard README.md LICENSE NOTICE docs/*.md); do \

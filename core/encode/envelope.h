@@ -11,21 +11,10 @@
 #include "core/base/status.h"
 #include "core/base/text.h"
 #include "core/encode/dict.h"
+#include "core/encode/envelope_options.h"
 #include "core/encode/visitor.h"
 
-/* All may be empty. Units of attributes have no place there; the last of equal keys counts. */
-struct otp_envelope_options {
-    const struct otp_attr *resource_attrs;
-    size_t resource_attr_count;
-    struct otp_text resource_schema_url;
-    struct otp_text scope_name;
-    struct otp_text scope_version;
-    const struct otp_attr *scope_attrs;
-    size_t scope_attr_count;
-    struct otp_text scope_schema_url;
-};
-
-/* The same, interned. */
+/* Resource and scope, interned. */
 struct otp_envelope {
     uint32_t *resource_attrs; /* attrs, each key once */
     size_t resource_attr_count;

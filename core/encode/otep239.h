@@ -15,7 +15,7 @@
 #include "core/base/buf.h"
 #include "core/base/heap.h"
 #include "core/base/status.h"
-#include "core/encode/envelope.h"
+#include "core/encode/envelope_options.h"
 #include "core/encode/visitor.h"
 
 struct otp_otep239_options {

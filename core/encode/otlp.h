@@ -20,7 +20,7 @@
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
-#include "core/encode/envelope.h"
+#include "core/encode/envelope_options.h"
 #include "core/encode/visitor.h"
 
 /* What entry 0 of the link table looks like. */
