@@ -8,22 +8,17 @@
 #include "core/base/counters.h"
 #include "core/base/map.h"
 #include "core/base/sys.h"
-#include "core/base/version.h"
 #include "core/encode/compress.h"
 #include "core/encode/json.h"
+#include "core/engine/peers.h"
 #include "core/engine/state.h"
 #include "core/engine/trouble.h"
 #include "core/export/sink.h"
-#include "core/export/sink_otlp.h"
 #include "core/resource/resource.h"
 
 #define MESSAGE_MAX ((size_t)64 << 20)
 #define KEPT_MAX_BYTES ((size_t)8 << 20)
-#define SOCKET_QUEUE_BYTES ((size_t)8 << 20)
-/* What a Collector takes as it comes, with some room for the frame around it. */
-#define HTTP_REQUEST_MAX (((size_t)20 << 20) - 65536)
-#define GRPC_REQUEST_MAX (((size_t)4 << 20) - 65536)
-#define JSON_GROWTH 4U              /* a message is longer as text, at most so many times */
+#define QUEUE_SHARE 8U /* of an output's queue in the memory limit: one part in so many */
 #define SLICE_NS UINT64_C(20000000) /* of one output, at the end of the process */
 #define RETRY_NS UINT64_C(1000000000)
 #define NEVER UINT64_MAX
@@ -41,10 +36,9 @@ struct output {
     union {
         struct otp_sink base;
         struct otp_sink_file file;
-        struct otp_sink_socket socket;
-        struct otp_sink_otlp otlp;
+        union otp_peer peer;
     } sink;
-    bool is_otlp;       /* which member of the union */
+    bool has_peer;      /* which member of the union */
     size_t request_max; /* bytes before compression; a larger message goes out in parts */
     struct kept *oldest;
     struct kept *newest;
@@ -133,29 +127,11 @@ static bool log_unusable(const struct output *o)
     return false;
 }
 
-static bool open_socket(struct output *o, const struct otp_output *conf)
+/* The share of the queue, of one output, in the memory limit. */
+static size_t queue_bytes(void)
 {
-    struct otp_sink_socket_options options = {
-        .is_unix = conf->kind == OTP_OUTPUT_UNIX,
-        .target = conf->text,
-        .base_path = otp_text_make(otp_engine.cwd, otp_engine.cwd_len),
-        .heap = memory,
-        .queue_bytes = SOCKET_QUEUE_BYTES,
-    };
-    return otp_sink_socket_init(&o->sink.socket, &options) == OTP_OK || log_unusable(o);
-}
-
-static enum otp_compression compression_of(enum otp_otlp_compression c)
-{
-    switch (c) {
-    case OTP_OTLP_COMPRESSION_GZIP:
-        return OTP_COMPRESSION_GZIP;
-    case OTP_OTLP_COMPRESSION_ZSTD:
-        return OTP_COMPRESSION_ZSTD;
-    case OTP_OTLP_COMPRESSION_NONE:
-    default:
-        return OTP_COMPRESSION_NONE;
-    }
+    uint64_t bytes = otp_engine.conf.memory_limit_bytes / QUEUE_SHARE;
+    return bytes < MESSAGE_MAX ? (size_t)bytes : MESSAGE_MAX;
 }
 
 /* What a receiver says of a message; its refusals end with the first one that it just takes. */
@@ -164,8 +140,13 @@ static void log_note(struct output *o)
     struct otp_line line;
     uint64_t count;
     bool has_sent = o->sink.base.sent_messages > o->sent_seen;
+    bool is_refusal = o->sink.base.is_note_of_refusal;
     o->sent_seen = o->sink.base.sent_messages;
-    if (o->is_otlp && otp_sink_otlp_take_note(&o->sink.otlp, &line)) {
+    if (otp_sink_take_note(&o->sink.base, &line)) {
+        if (!is_refusal) {
+            otp_engine_log(OTP_LOG_WARN, line.text, line.len);
+            return;
+        }
         uint64_t kind = otp_hash_bytes(line.text, line.len, 0) | 1U;
         if (!otp_trouble_comes(&o->refusal, kind, otp_sys_monotonic_ns(), &count)) {
             return;
@@ -184,44 +165,22 @@ static void log_note(struct output *o)
     }
 }
 
-/* A URL of OTELPROF_OUTPUT says itself whether it is gRPC; "otlp" is what the variables say. */
-static bool open_otlp(struct output *o, const struct otp_output *c)
+static bool open_peer(struct output *o, const struct otp_output *c)
 {
-    const struct otp_conf_otlp *conf = &otp_engine.conf.otlp;
-    bool is_url = c->kind != OTP_OUTPUT_OTLP;
-    struct otp_sink_otlp_options options = {
-        .endpoint = is_url ? c->text : conf->endpoint,
-        .kind = is_url                    ? OTP_ENDPOINT_OUTPUT
-                : conf->endpoint_is_whole ? OTP_ENDPOINT_WHOLE
-                                          : OTP_ENDPOINT_BASE,
-        .is_grpc = is_url ? c->kind == OTP_OUTPUT_GRPC : conf->protocol == OTP_OTLP_GRPC,
-        .is_json = conf->protocol == OTP_OTLP_HTTP_JSON,
-        .is_insecure = conf->insecure,
-        .compression = compression_of(conf->compression),
-        .headers = conf->headers,
-        .tls = {.ca_path = conf->certificate,
-                .key_path = conf->client_key,
-                .cert_path = conf->client_certificate},
-        .user_agent = otp_text_of("libotelprof/" OTP_VERSION),
-        .timeout_ns = conf->timeout_ms * UINT64_C(1000000),
-        .heap = memory,
-        .queue_bytes = SOCKET_QUEUE_BYTES,
-        .spool = otp_engine.conf.spool,
+    const struct otp_conf *conf = &otp_engine.conf;
+    struct otp_peer_setup setup = {
+        .conf = conf,
         .base_path = otp_text_make(otp_engine.cwd, otp_engine.cwd_len),
-        .identity = otp_engine.conf.service_name,
+        .service = conf->service_name,
+        .heap = memory,
+        .queue_bytes = queue_bytes(),
     };
-    if (options.identity.len == 0) {
-        options.identity = otp_text_make(otp_engine.program, otp_engine.program_len);
+    if (setup.service.len == 0) {
+        setup.service = otp_text_make(otp_engine.program, otp_engine.program_len);
     }
-    if (options.endpoint.len == 0) {
-        options.endpoint =
-            otp_text_of(options.is_grpc ? "http://localhost:4317" : "http://localhost:4318");
-    }
-    o->is_otlp = true;
-    o->request_max = options.is_grpc   ? GRPC_REQUEST_MAX
-                     : options.is_json ? HTTP_REQUEST_MAX / JSON_GROWTH
-                                       : HTTP_REQUEST_MAX;
-    bool is_open = otp_sink_otlp_init(&o->sink.otlp, &options) == OTP_OK;
+    o->has_peer = true;
+    o->request_max = otp_peer_request_max(c, &setup);
+    bool is_open = otp_peer_open(&o->sink.peer, c, &setup) == OTP_OK;
     log_note(o);
     return is_open || log_unusable(o);
 }
@@ -229,21 +188,10 @@ static bool open_otlp(struct output *o, const struct otp_output *c)
 static bool open_one(struct output *o, const struct otp_output *c)
 {
     o->request_max = SIZE_MAX;
-    switch (c->kind) {
-    case OTP_OUTPUT_FILE:
-        return open_file(o, c);
-    case OTP_OUTPUT_UNIX:
-    case OTP_OUTPUT_TCP:
-        return open_socket(o, c);
-    case OTP_OUTPUT_OTLP:
-    case OTP_OUTPUT_HTTP:
-    case OTP_OUTPUT_HTTPS:
-    case OTP_OUTPUT_GRPC:
-        return open_otlp(o, c);
-    case OTP_OUTPUT_NONE:
-    default:
-        return false;
+    if (otp_peer_is(c->kind)) {
+        return open_peer(o, c);
     }
+    return c->kind == OTP_OUTPUT_FILE && open_file(o, c);
 }
 
 /* Says now what would fail later: a host may have closed its stderr by the time of the first flush.
@@ -274,7 +222,7 @@ uint64_t otp_outputs_jitter_ns(uint64_t interval_ns)
 {
     uint64_t noise = 0;
     for (size_t i = 0; i < output_count; i++) {
-        if (outputs[i].is_otlp) {
+        if (outputs[i].has_peer) {
             otp_sys_random(&noise, sizeof(noise));
         }
     }
@@ -436,7 +384,7 @@ static uint64_t pump_one(struct output *o, uint64_t deadline_ns, bool is_last)
     if (o->oldest != NULL && !offer_kept(o, deadline_ns)) {
         wake = otp_sys_monotonic_ns() + RETRY_NS;
     }
-    bool is_behind = otp_sink_pump(s, deadline_ns, is_last) != OTP_OK || o->is_otlp;
+    bool is_behind = otp_sink_pump(s, deadline_ns, is_last) != OTP_OK || o->has_peer;
     if (is_behind && s->failed_step != NULL) {
         log_failure(o);
     } else if (s->failed_step == NULL && o->oldest == NULL) {
@@ -468,7 +416,9 @@ uint64_t otp_outputs_queued(uint64_t *out_bytes)
 static bool has_queued(void)
 {
     for (size_t i = 0; i < output_count; i++) {
-        if (outputs[i].oldest != NULL || outputs[i].sink.base.queued_messages > 0) {
+        const struct otp_sink *s = &outputs[i].sink.base;
+        bool is_unsure = otp_engine.conf.spool.len > 0 && s->unconfirmed_messages > 0;
+        if (outputs[i].oldest != NULL || s->queued_messages > 0 || is_unsure) {
             return true;
         }
     }
@@ -479,10 +429,11 @@ static bool has_queued(void)
 static void end_one(struct output *o)
 {
     struct otp_line line = {0};
-    if (o->is_otlp && !otp_sink_otlp_rescue(&o->sink.otlp) && !is_failing(o)) {
+    if (!otp_sink_rescue(&o->sink.base) && !is_failing(o)) {
         otp_sink_describe(&o->sink.base, &line);
         otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
     }
+    log_note(o);
 }
 
 /*

@@ -17,8 +17,9 @@
 /* Opens what the settings name. Context: worker, as all of these. */
 void otp_outputs_open(struct otp_heap *heap);
 /*
- * By how much the first flush shall be early, at random up to half an interval, when there is an
- * OTLP output: processes that were started together must not all send at the same moments.
+ * By how much the first flush shall be early, at random up to half an interval, when an output has
+ * somebody at its other end: processes that were started together must not all send at the same
+ * moments.
  */
 uint64_t otp_outputs_jitter_ns(uint64_t interval_ns);
 /* The formats that the outputs take, as 1U << enum otp_format. JSON is made of OTLP. */

@@ -155,6 +155,10 @@ static enum otp_status find(struct otp_conn *c)
     c->address_next = 0;
     c->addresses.count = 0;
     c->failed_state = OTP_CONN_CLOSED;
+    if (c->options.is_unix) {
+        c->addresses.count = otp_address_unix(c->options.host, &c->addresses.items[0]) ? 1 : 0;
+        return resolved(c, c->addresses.count > 0 ? OTP_OK : OTP_NOT_FOUND);
+    }
     return resolved(c, otp_resolver_start(&c->resolver, c->options.host, c->options.port,
                                           c->options.hosts_path, c->options.resolv_path,
                                           &c->addresses));

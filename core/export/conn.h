@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A client's connection over TCP, plain or TLS: name look-up, addresses one after the other,
- * handshake, bytes. A state machine that never waits by itself. Context of everything: worker.
+ * A client's connection over TCP, plain or TLS, or to a Unix socket: name look-up, addresses one
+ * after the other, handshake, bytes. A state machine that never waits by itself. Context of
+ * everything: worker.
  */
 #ifndef OTP_EXPORT_CONN_H
 #define OTP_EXPORT_CONN_H
@@ -18,6 +19,7 @@
 #include "core/export/tls.h"
 
 struct otp_conn_options {
+    bool is_unix;         /* a Unix socket: host is its path or @name; else TCP */
     struct otp_text host; /* borrowed, as all texts */
     uint16_t port;
     bool is_tls;

@@ -6,6 +6,7 @@ struct otp_queue_item *otp_queue_new_item(const struct otp_queue *q, size_t len)
     struct otp_queue_item *item = otp_heap_alloc(q->heap, sizeof(*item) + len);
     if (item != NULL) {
         item->next = NULL;
+        item->file = NULL;
         item->len = len;
     }
     return item;

@@ -7,8 +7,11 @@
 
 #include "core/base/heap.h"
 
+struct otp_spooled;
+
 struct otp_queue_item {
     struct otp_queue_item *next;
+    struct otp_spooled *file; /* the locked file that this is a copy of; NULL: only in memory */
     size_t len;
     unsigned char bytes[];
 };

@@ -20,6 +20,22 @@ enum otp_status otp_sink_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_
     return s->ops->pump(s, deadline_ns, is_last);
 }
 
+bool otp_sink_rescue(struct otp_sink *s)
+{
+    return s->ops->rescue == NULL || s->ops->rescue(s);
+}
+
+bool otp_sink_take_note(struct otp_sink *s, struct otp_line *out)
+{
+    if (s->note.len == 0) {
+        return false;
+    }
+    *out = s->note;
+    s->note.len = 0;
+    s->is_note_of_refusal = false;
+    return true;
+}
+
 void otp_sink_describe(const struct otp_sink *s, struct otp_line *line)
 {
     s->ops->describe(s, line);

@@ -22,9 +22,6 @@
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/base/text.h"
-#include "core/export/address.h"
-#include "core/export/fd.h"
-#include "core/export/queue.h"
 #include "core/export/template.h"
 
 struct otp_sink;
@@ -40,6 +37,7 @@ struct otp_sink_ops {
     enum otp_status (*put)(struct otp_sink *s, const struct otp_message *m, uint64_t deadline_ns);
     enum otp_status (*pump)(struct otp_sink *s, uint64_t deadline_ns, bool is_last);
     enum otp_status (*check)(struct otp_sink *s); /* NULL: cannot be known */
+    bool (*rescue)(struct otp_sink *s);           /* NULL: nothing is ever queued */
     void (*describe)(const struct otp_sink *s, struct otp_line *line);
     void (*close)(struct otp_sink *s);
     void (*abandon)(struct otp_sink *s);
@@ -59,6 +57,9 @@ struct otp_sink {
     uint64_t dropped_bytes;
     uint64_t queued_messages; /* taken, not delivered yet */
     uint64_t queued_bytes;
+    uint64_t unconfirmed_messages; /* sent, but perhaps not read: of protocols without receipts */
+    struct otp_line note;          /* something for the log, see otp_sink_take_note */
+    bool is_note_of_refusal;       /* the peer said it, of a message */
 };
 
 /*
@@ -79,6 +80,18 @@ OTP_MUST_CHECK enum otp_status otp_sink_put(struct otp_sink *s, const struct otp
  * is_last: the process ends, so a pause between attempts is cut short.
  */
 enum otp_status otp_sink_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_last);
+
+/*
+ * At the end of the process, when the time is up: what is queued goes into the spool, if there is
+ * one. False: something is left, and describe says so.
+ */
+bool otp_sink_rescue(struct otp_sink *s);
+
+/*
+ * Takes a line that belongs into the log: a refusal, a partial success, a spool that cannot be
+ * used. False: there is none.
+ */
+bool otp_sink_take_note(struct otp_sink *s, struct otp_line *out);
 
 /* Adds "cannot <step> <target>: <error text>" about the last failure to line; the target alone when
  * there was none since the last success. */
@@ -125,58 +138,5 @@ struct otp_sink_file {
 
 /* A file sink on the caller's storage; format and compression are read from the name. */
 void otp_sink_file_init(struct otp_sink_file *f, const struct otp_sink_file_options *options);
-
-/* ---- sockets ---- */
-
-#define OTP_SOCKET_TARGET_MAX 1024 /* bytes of a target with its NUL */
-
-struct otp_sink_socket_options {
-    bool is_unix;              /* else TCP */
-    struct otp_text target;    /* PATH, @ABSTRACT or HOST:PORT; copied */
-    struct otp_text base_path; /* absolute folder for a relative PATH, or empty */
-    enum otp_compression compression;
-    struct otp_heap *heap;       /* for the queue */
-    size_t queue_bytes;          /* most that may be queued */
-    const char *hosts_path;      /* NULL: /etc/hosts */
-    uint64_t connect_timeout_ns; /* 0: 10 s */
-    uint64_t stall_timeout_ns;   /* a peer that takes nothing for so long is given up; 0: 30 s */
-    uint64_t backoff_min_ns;     /* pause after a failed attempt, doubled each time; 0: 250 ms */
-    uint64_t backoff_max_ns;     /* 0: 30 s */
-};
-
-enum otp_socket_state {
-    OTP_SOCKET_IDLE, /* no connection; the next attempt is at retry_ns */
-    OTP_SOCKET_CONNECTING,
-    OTP_SOCKET_CONNECTED,
-};
-
-struct otp_sink_socket {
-    struct otp_sink base;
-    struct otp_sink_socket_options options;
-    char target[OTP_SOCKET_TARGET_MAX];
-
-    enum otp_socket_state state;
-    struct otp_fd fd;
-    struct otp_addresses addresses;
-    size_t address_next;
-
-    unsigned failures;    /* attempts since the peer had a whole message */
-    bool has_sent;        /* a whole message went out over this connection */
-    uint64_t retry_ns;    /* no attempt before */
-    uint64_t progress_ns; /* the attempt began, or the peer took something */
-
-    struct otp_queue queue;
-    size_t first_sent;           /* bytes of the oldest message that the kernel took */
-    struct otp_queue_item *held; /* sent, but perhaps not read: see sink_socket.c */
-    uint64_t held_ns;            /* since when */
-};
-
-/*
- * A socket sink on the caller's storage; it connects at the first message. Each message goes out as
- * u32 big-endian length and that many bytes. A message cut by a lost connection is sent again
- * whole. OTP_INVALID: the target makes no sense; then only describe and close may follow.
- */
-OTP_MUST_CHECK enum otp_status otp_sink_socket_init(struct otp_sink_socket *k,
-                                                    const struct otp_sink_socket_options *options);
 
 #endif

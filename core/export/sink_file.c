@@ -18,6 +18,7 @@
 
 #include "core/base/sys.h"
 #include "core/base/utf8.h"
+#include "core/export/fd.h"
 
 #define FILE_MODE 0644U
 #define TEMP_ATTEMPTS 100U

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "core/base/sys.h"
-#include "core/export/retry.h"
 #include "core/export/sink_otlp_text.h"
 #include "core/export/stream.h"
 
@@ -17,7 +16,6 @@
 #define LAST_PAUSE_NS 200000000U /* between attempts when the process is about to end */
 #define BUSY_WAKE_NS 20000000U   /* a request under way is looked at so often */
 #define WAIT_MAX_S UINT64_C(3600)
-#define SPOOL_LOOK_NS (30 * SECOND_NS) /* an empty spool is looked at again */
 #define HEAD_MAX ((size_t)64 << 10)
 #define READ_BYTES 2048U
 #define READS_MAX 256U /* in one turn, so that a peer that never stops cannot hold the worker */
@@ -30,74 +28,6 @@ static struct otp_sink_otlp *from(struct otp_sink *s)
 static uint64_t lesser(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
-}
-
-static void publish_counts(struct otp_sink_otlp *k)
-{
-    k->base.queued_messages = k->queue.count;
-    k->base.queued_bytes = k->queue.bytes;
-}
-
-static void drop(struct otp_sink_otlp *k, struct otp_queue_item *item)
-{
-    k->base.dropped_messages++;
-    k->base.dropped_bytes += item->len;
-    otp_queue_free_item(&k->queue, item);
-}
-
-/* ---- the spool ---- */
-
-/* The oldest leaves the queue, into the spool if there is one; otherwise it is dropped. */
-static void shed_first(struct otp_sink_otlp *k)
-{
-    struct otp_queue_item *item = otp_queue_take_first(&k->queue);
-    if (k->is_first_spooled) {
-        k->is_first_spooled = false;
-        otp_spool_release(&k->spool);
-        otp_queue_free_item(&k->queue, item);
-        return;
-    }
-    if (k->has_spool && otp_spool_put(&k->spool, item->bytes, item->len) == OTP_OK) {
-        otp_queue_free_item(&k->queue, item);
-    } else {
-        drop(k, item);
-    }
-    k->base.dropped_messages += k->spool.dropped - k->spool_dropped_seen;
-    k->spool_dropped_seen = k->spool.dropped;
-}
-
-/* Everything goes into the spool: from now on it survives the process. */
-static void shed_all(struct otp_sink_otlp *k)
-{
-    while (k->has_spool && k->queue.first != NULL) {
-        shed_first(k);
-    }
-}
-
-/* The oldest is done with, for better or worse. */
-static void finish_spooled(struct otp_sink_otlp *k)
-{
-    if (k->is_first_spooled) {
-        k->is_first_spooled = false;
-        otp_spool_done(&k->spool);
-    }
-}
-
-/* Takes the next message of the spool into the empty queue, when it is time; false: none. */
-static bool take_spooled(struct otp_sink_otlp *k)
-{
-    uint64_t now = otp_sys_monotonic_ns();
-    if (!k->has_spool || now < k->spool_ns || now < k->retry_ns || k->state != OTP_OTLP_IDLE) {
-        return false;
-    }
-    struct otp_queue_item *item = otp_spool_take(&k->spool, &k->queue);
-    if (item == NULL) {
-        k->spool_ns = now + otp_retry_pause_ns(1, SPOOL_LOOK_NS, SPOOL_LOOK_NS);
-        return false;
-    }
-    k->is_first_spooled = true;
-    otp_queue_prepend(&k->queue, item);
-    return true;
 }
 
 /* ---- how an attempt ends ---- */
@@ -123,23 +53,6 @@ static void settle(struct otp_sink_otlp *k, bool is_closing)
     }
 }
 
-static void again_later(struct otp_sink_otlp *k, bool has_wait, uint64_t wait_ns)
-{
-    uint64_t now = otp_sys_monotonic_ns();
-    k->failures++;
-    uint64_t pause =
-        otp_retry_pause_ns(k->failures, k->options.backoff_min_ns, k->options.backoff_max_ns);
-    k->is_told_to_wait = has_wait;
-    if (has_wait) {
-        /* All clients were told the same: a tenth more by chance spreads them. */
-        uint64_t wait = lesser(wait_ns, WAIT_MAX_S * SECOND_NS);
-        pause = wait + otp_retry_pause_ns(1, wait / 10 + 1, wait / 10 + 1);
-    }
-    k->retry_ns = now + pause;
-    k->spool_ns = k->retry_ns;
-    shed_all(k);
-}
-
 static void lose(struct otp_sink_otlp *k, const char *step, struct otp_tls_fault fault)
 {
     /* A server may close a connection that idles just when it is used again: no failure of it. */
@@ -147,22 +60,19 @@ static void lose(struct otp_sink_otlp *k, const char *step, struct otp_tls_fault
                      fault.error != ETIMEDOUT;
     disconnect(k);
     if (was_stale) {
-        k->retry_ns = 0;
+        k->backlog.retry_ns = 0;
         return;
     }
     otp_sink_otlp_fail(k, step, fault);
-    again_later(k, false, 0);
+    otp_backlog_failed(&k->backlog, false, 0);
 }
 
 static void delivered(struct otp_sink_otlp *k, const struct otp_outcome *o)
 {
-    finish_spooled(k);
-    otp_queue_free_item(&k->queue, otp_queue_take_first(&k->queue));
+    otp_backlog_finish(&k->backlog, otp_backlog_take(&k->backlog));
+    otp_backlog_succeeded(&k->backlog);
     k->base.sent_messages++;
-    k->spool_ns = 0;
     k->rejected_profiles += o->rejected;
-    k->failures = 0;
-    k->retry_ns = 0;
     otp_sink_otlp_clear_failure(k);
     if (o->has_warning) {
         otp_sink_otlp_note_outcome(k, o);
@@ -177,15 +87,13 @@ static void judge(struct otp_sink_otlp *k, const struct otp_outcome *o)
         break;
     case OTP_OUTCOME_RETRY:
         otp_sink_otlp_fail_outcome(k, o);
-        again_later(k, o->has_wait, o->wait_ns);
+        otp_backlog_failed(&k->backlog, o->has_wait, o->wait_ns);
         break;
     case OTP_OUTCOME_REFUSED:
     default:
         otp_sink_otlp_note_outcome(k, o);
-        finish_spooled(k);
-        drop(k, otp_queue_take_first(&k->queue));
-        k->failures = 0;
-        k->retry_ns = 0;
+        otp_backlog_drop(&k->backlog, otp_backlog_take(&k->backlog));
+        otp_backlog_succeeded(&k->backlog);
         break;
     }
 }
@@ -202,7 +110,7 @@ static void begin_http(struct otp_sink_otlp *k)
         .content_encoding = otp_sink_otlp_encoding(k),
         .user_agent = k->options.user_agent,
         .headers = &k->headers,
-        .body_len = k->queue.first->len,
+        .body_len = k->backlog.queue.first->len,
     };
     otp_buf_clear(&k->head);
     otp_http1_write_head(&k->head, &r);
@@ -213,7 +121,7 @@ static void begin_http(struct otp_sink_otlp *k)
 /* Sends what the connection takes: the head, then the body. 0, -EAGAIN, or -errno. */
 static long send_http(struct otp_sink_otlp *k)
 {
-    const struct otp_queue_item *item = k->queue.first;
+    const struct otp_queue_item *item = k->backlog.queue.first;
     size_t whole = k->head.len + item->len;
     while (k->sent < whole) {
         bool is_head = k->sent < k->head.len;
@@ -261,7 +169,7 @@ static void finish_http(struct otp_sink_otlp *k)
         .body = otp_text_make((const char *)r->body.data, r->body.len),
     };
     struct otp_outcome o;
-    size_t whole = k->head.len + k->queue.first->len;
+    size_t whole = k->head.len + k->backlog.queue.first->len;
 
     if (!r->has_head) {
         struct otp_outcome bad = {.kind = OTP_OUTCOME_REFUSED};
@@ -315,7 +223,8 @@ static bool begin_grpc(struct otp_sink_otlp *k)
         .encoding = otp_sink_otlp_encoding(k),
         .timeout_ns = k->options.timeout_ns,
         .headers = &k->headers,
-        .message = otp_text_make((const char *)k->queue.first->bytes, k->queue.first->len),
+        .message =
+            otp_text_make((const char *)k->backlog.queue.first->bytes, k->backlog.queue.first->len),
     };
     otp_http1_begin(&k->response, k->options.heap, 0);
     if (k->grpc == NULL) {
@@ -336,9 +245,10 @@ static bool turn_grpc(struct otp_sink_otlp *k)
         return true;
     case OTP_GRPC_UNSEEN:
         disconnect(k);
-        again_later(k, false, 0);
-        if (k->failures == 1) {
-            k->retry_ns = 0; /* it was closing just then */
+        otp_backlog_failed(&k->backlog, false, 0);
+        if (k->backlog.failures == 1) {
+            k->backlog.retry_ns = 0; /* it was closing just then */
+            k->backlog.spool_ns = 0;
         } else {
             otp_sink_otlp_fail(k, "deliver to",
                                (struct otp_tls_fault){.text = "it takes no calls"});
@@ -423,7 +333,7 @@ static bool turn(struct otp_sink_otlp *k)
         break;
     case OTP_OTLP_IDLE:
     default:
-        if (k->retry_ns > otp_sys_monotonic_ns()) {
+        if (k->backlog.retry_ns > otp_sys_monotonic_ns()) {
             return false;
         }
         start_attempt(k);
@@ -439,10 +349,11 @@ static bool turn(struct otp_sink_otlp *k)
 
 static void wait_for_work(const struct otp_sink_otlp *k, uint64_t deadline_ns)
 {
-    uint64_t until = lesser(deadline_ns, k->state == OTP_OTLP_IDLE ? k->retry_ns : k->limit_ns);
-    bool for_output = k->options.is_grpc
-                          ? k->grpc != NULL && otp_grpc_has_output(k->grpc)
-                          : k->queue.first != NULL && k->sent < k->head.len + k->queue.first->len;
+    uint64_t until =
+        lesser(deadline_ns, k->state == OTP_OTLP_IDLE ? k->backlog.retry_ns : k->limit_ns);
+    bool for_output = k->options.is_grpc ? k->grpc != NULL && otp_grpc_has_output(k->grpc)
+                                         : k->backlog.queue.first != NULL &&
+                                               k->sent < k->head.len + k->backlog.queue.first->len;
     if (until <= otp_sys_monotonic_ns()) {
         return;
     }
@@ -455,20 +366,25 @@ static void wait_for_work(const struct otp_sink_otlp *k, uint64_t deadline_ns)
 
 static uint64_t next_wake(const struct otp_sink_otlp *k)
 {
-    if (k->queue.first == NULL) {
-        uint64_t look = k->spool_ns > k->retry_ns ? k->spool_ns : k->retry_ns;
-        return k->has_spool ? look : UINT64_MAX;
-    }
-    return k->state == OTP_OTLP_IDLE ? k->retry_ns : otp_sys_monotonic_ns() + BUSY_WAKE_NS;
+    bool is_busy = k->backlog.queue.first != NULL && k->state != OTP_OTLP_IDLE;
+    return is_busy ? otp_sys_monotonic_ns() + BUSY_WAKE_NS : otp_backlog_wake_ns(&k->backlog);
+}
+
+/* The spool is left to the next process when this one ends. */
+static bool has_next(struct otp_sink_otlp *k, bool is_last)
+{
+    bool may_look = !is_last && k->state == OTP_OTLP_IDLE;
+    return may_look ? otp_backlog_has_next(&k->backlog) : k->backlog.queue.first != NULL;
 }
 
 static enum otp_status otlp_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_last)
 {
     struct otp_sink_otlp *k = from(s);
 
-    while (k->queue.first != NULL || (!is_last && take_spooled(k))) {
-        if (is_last && !k->is_told_to_wait) {
-            k->retry_ns = lesser(k->retry_ns, otp_sys_monotonic_ns() + LAST_PAUSE_NS);
+    while (has_next(k, is_last)) {
+        if (is_last && !k->backlog.is_told_to_wait) {
+            k->backlog.retry_ns =
+                lesser(k->backlog.retry_ns, otp_sys_monotonic_ns() + LAST_PAUSE_NS);
         }
         if (turn(k)) {
             continue;
@@ -478,26 +394,9 @@ static enum otp_status otlp_pump(struct otp_sink *s, uint64_t deadline_ns, bool 
         }
         wait_for_work(k, deadline_ns);
     }
-    publish_counts(k);
+    otp_backlog_publish(&k->backlog);
     s->wake_ns = next_wake(k);
-    return k->queue.first == NULL ? OTP_OK : OTP_AGAIN;
-}
-
-/* Makes room for len bytes by dropping the oldest messages; the one under way goes last. */
-static void make_room(struct otp_sink_otlp *k, size_t len)
-{
-    struct otp_queue *q = &k->queue;
-    while (q->first != NULL && q->bytes + len > k->options.queue_bytes) {
-        bool is_under_way = k->state == OTP_OTLP_SENDING;
-        if (is_under_way && !k->has_spool && q->first->next != NULL) {
-            drop(k, otp_queue_take_second(q));
-            continue;
-        }
-        if (is_under_way) {
-            disconnect(k); /* in the middle of it */
-        }
-        shed_first(k);
-    }
+    return k->backlog.queue.first == NULL ? OTP_OK : OTP_AGAIN;
 }
 
 static enum otp_status otlp_put(struct otp_sink *s, const struct otp_message *m,
@@ -509,41 +408,39 @@ static enum otp_status otlp_put(struct otp_sink *s, const struct otp_message *m,
         otp_sink_otlp_fail(k, "send to", (struct otp_tls_fault){.error = EMSGSIZE});
         return OTP_TOO_LARGE;
     }
-    make_room(k, m->len);
-    struct otp_queue_item *item = otp_queue_new_item(&k->queue, m->len);
-    if (item == NULL) {
+    if (!otp_backlog_make_room(&k->backlog, m->len, k->state == OTP_OTLP_SENDING)) {
+        disconnect(k); /* in the middle of it */
+        (void)otp_backlog_make_room(&k->backlog, m->len, false);
+    }
+    if (!otp_backlog_append(&k->backlog, m)) {
         otp_sink_otlp_fail(k, "queue for", (struct otp_tls_fault){.error = ENOMEM});
-        publish_counts(k);
+        otp_backlog_publish(&k->backlog);
         return OTP_NO_MEMORY;
     }
-    memcpy(item->bytes, m->data, m->len);
-    otp_queue_append(&k->queue, item);
+    otp_backlog_settle(&k->backlog, k->state == OTP_OTLP_IDLE);
     return otlp_pump(s, deadline_ns, false);
 }
 
-bool otp_sink_otlp_rescue(struct otp_sink_otlp *k)
+static bool otlp_rescue(struct otp_sink *s)
 {
-    if (k->has_spool && k->queue.first != NULL) {
+    struct otp_sink_otlp *k = from(s);
+    if (k->backlog.has_spool && k->backlog.queue.first != NULL) {
         disconnect(k);
-        shed_all(k);
-        publish_counts(k);
+        (void)otp_backlog_rescue(&k->backlog);
+        otp_backlog_publish(&k->backlog);
     }
-    if (k->queue.first != NULL) {
+    if (k->backlog.queue.first != NULL) {
         static const char late[] = "not done within OTELPROF_SHUTDOWN_TIMEOUT";
         otp_sink_otlp_fail(k, "deliver all profiles to", (struct otp_tls_fault){.text = late});
     }
-    return k->queue.first == NULL;
+    return k->backlog.queue.first == NULL;
 }
 
 static void otlp_close(struct otp_sink *s)
 {
     struct otp_sink_otlp *k = from(s);
-    (void)otp_sink_otlp_rescue(k);
     disconnect(k);
-    while (k->queue.first != NULL) {
-        drop(k, otp_queue_take_first(&k->queue));
-    }
-    publish_counts(k);
+    otp_backlog_close(&k->backlog);
     otp_sink_otlp_free_texts(k);
     otp_buf_fini(&k->head);
     s->wake_ns = UINT64_MAX;
@@ -557,11 +454,8 @@ static void otlp_abandon(struct otp_sink *s)
     otp_tls_forget();
     k->response.body = (struct otp_buf){0};
     otp_conn_close(&k->conn);
-    otp_spool_release(&k->spool);
-    k->is_first_spooled = false;
-    k->queue = (struct otp_queue){.heap = k->queue.heap};
+    otp_backlog_abandon(&k->backlog);
     k->state = OTP_OTLP_IDLE;
-    publish_counts(k);
     s->wake_ns = UINT64_MAX;
 }
 
@@ -571,21 +465,24 @@ enum otp_status otp_sink_otlp_init(struct otp_sink_otlp *k,
     static const struct otp_sink_ops ops = {
         .put = otlp_put,
         .pump = otlp_pump,
+        .rescue = otlp_rescue,
         .describe = otp_sink_otlp_describe,
         .close = otlp_close,
         .abandon = otlp_abandon,
     };
+    const struct otp_backlog_options b = {
+        .heap = options->heap,
+        .queue_bytes = options->queue_bytes,
+        .backoff_min_ns = options->backoff_min_ns == 0 ? SECOND_NS : options->backoff_min_ns,
+        .backoff_max_ns = options->backoff_max_ns == 0 ? 60 * SECOND_NS : options->backoff_max_ns,
+    };
     memset(k, 0, sizeof(*k));
-    k->spool.taken = OTP_FD_NONE;
     k->base.ops = &ops;
     k->base.format = options->is_json && !options->is_grpc ? OTP_FORMAT_JSONL : OTP_FORMAT_OTLP;
     k->base.compression = options->compression;
     k->base.wake_ns = UINT64_MAX;
-    k->queue.heap = options->heap;
     k->options = *options;
-    k->options.backoff_min_ns = options->backoff_min_ns == 0 ? SECOND_NS : options->backoff_min_ns;
-    k->options.backoff_max_ns =
-        options->backoff_max_ns == 0 ? 60 * SECOND_NS : options->backoff_max_ns;
+    otp_backlog_init(&k->backlog, &k->base, &b);
     otp_buf_init(&k->head, options->heap, HEAD_MAX);
     return otp_sink_otlp_set_up(k);
 }

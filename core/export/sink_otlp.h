@@ -19,13 +19,13 @@
 
 #include "core/base/buf.h"
 #include "core/base/fmt.h"
+#include "core/export/backlog.h"
 #include "core/export/conn.h"
 #include "core/export/grpc.h"
 #include "core/export/headers.h"
 #include "core/export/http1.h"
 #include "core/export/outcome.h"
 #include "core/export/sink.h"
-#include "core/export/spool.h"
 #include "core/export/url.h"
 
 #define OTP_OTLP_HTTP_PORT 4318
@@ -73,26 +73,17 @@ struct otp_sink_otlp {
 
     enum otp_otlp_state state;
     struct otp_conn conn;
-    struct otp_queue queue;
+    struct otp_backlog backlog;
     uint64_t limit_ns; /* of the attempt */
-    uint64_t retry_ns; /* no attempt before */
-    bool is_told_to_wait;
     bool is_reused;    /* the connection has carried an exchange before */
-    unsigned failures; /* attempts in a row that came to nothing */
 
     struct otp_buf head; /* HTTP/1 */
     size_t sent;         /* of head and body together */
     struct otp_http1_response response;
-    struct otp_spool spool;
-    bool has_spool;
-    bool is_first_spooled; /* the oldest of the queue is a copy of the file taken */
-    uint64_t spool_ns;     /* look into it then */
-    uint64_t spool_dropped_seen;
 
     struct otp_grpc *grpc; /* over the connection, or NULL */
 
     char reason[OTP_OUTCOME_TEXT_MAX + 64]; /* of the last failure; base.error says it when empty */
-    struct otp_line note;                   /* something for the log, see take_note */
     uint64_t rejected_profiles;
 };
 
@@ -102,17 +93,5 @@ struct otp_sink_otlp {
  */
 OTP_MUST_CHECK enum otp_status otp_sink_otlp_init(struct otp_sink_otlp *k,
                                                   const struct otp_sink_otlp_options *options);
-
-/*
- * At the end of the process: what is still queued goes into the spool, if there is one. False:
- * something is left, and describe says so.
- */
-bool otp_sink_otlp_rescue(struct otp_sink_otlp *k);
-
-/*
- * Takes a line that belongs into the log: a refusal, a partial success, headers that are not used.
- * False: there is none.
- */
-bool otp_sink_otlp_take_note(struct otp_sink_otlp *k, struct otp_line *out);
 
 #endif

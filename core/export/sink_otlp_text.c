@@ -4,12 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "core/base/sys.h"
 #include "core/base/utf8.h"
-#include "core/export/retry.h"
 
 #define SIGNAL_PATH "v1development/profiles"
-#define SPOOL_FIRST_NS UINT64_C(10000000000) /* then the first look for what others have left */
 
 /* ---- from the options ---- */
 
@@ -95,38 +92,22 @@ static bool decide_tls(const struct otp_sink_otlp *k, bool *out_tls)
 static void note_refused_headers(struct otp_sink_otlp *k)
 {
     if (k->headers.refused > 0) {
-        otp_line_u64(&k->note, k->headers.refused);
-        otp_line_str(&k->note, " of the headers of OTEL_EXPORTER_OTLP_HEADERS cannot be used; "
-                               "allowed are name=value pairs, percent-encoded, of names that "
-                               "do not belong to the request itself");
+        otp_line_u64(&k->base.note, k->headers.refused);
+        otp_line_str(&k->base.note, " of the headers of OTEL_EXPORTER_OTLP_HEADERS cannot be used; "
+                                    "allowed are name=value pairs, percent-encoded, of names that "
+                                    "do not belong to the request itself");
     }
 }
 
-/* The key of a spool: the service, the destination, and what its receivers can read. */
 static void open_spool(struct otp_sink_otlp *k)
 {
-    static const char *const endings[] = {"", ".gz", ".zst"};
-    struct otp_line identity = {0};
-    struct otp_line extension = {0};
-    struct otp_spool_options o = {.folder = k->options.spool, .base_path = k->options.base_path};
-
-    if (o.folder.len == 0) {
-        return;
-    }
-    otp_line_bytes(&identity, k->options.identity.data, k->options.identity.len);
-    otp_line_str(&identity, "\n");
-    otp_line_bytes(&identity, k->options.endpoint.data, k->options.endpoint.len);
-    otp_line_str(&extension, k->base.format == OTP_FORMAT_JSONL ? ".jsonl" : ".otlp");
-    otp_line_str(&extension, endings[k->base.compression]);
-    o.identity = otp_text_make(identity.text, identity.len);
-    o.extension = otp_text_make(extension.text, extension.len);
-    k->has_spool = otp_spool_init(&k->spool, &o);
-    k->spool_ns = otp_sys_monotonic_ns() + otp_retry_pause_ns(1, SPOOL_FIRST_NS, SPOOL_FIRST_NS);
-    if (!k->has_spool) {
-        k->note.len = 0;
-        otp_line_str(&k->note, "the folder of OTELPROF_SPOOL cannot be used: ");
-        otp_line_str(&k->note, otp_errno_text(k->spool.error));
-    }
+    struct otp_backlog_spool where = {
+        .folder = k->options.spool,
+        .base_path = k->options.base_path,
+        .service = k->options.identity,
+        .destination = k->options.endpoint,
+    };
+    otp_backlog_open_spool(&k->backlog, &where);
 }
 
 enum otp_status otp_sink_otlp_set_up(struct otp_sink_otlp *k)
@@ -255,11 +236,12 @@ void otp_sink_otlp_fail_outcome(struct otp_sink_otlp *k, const struct otp_outcom
 
 void otp_sink_otlp_note_outcome(struct otp_sink_otlp *k, const struct otp_outcome *o)
 {
-    struct otp_line *n = &k->note;
+    struct otp_line *n = &k->base.note;
     n->len = 0;
+    k->base.is_note_of_refusal = true;
     put_target(k, n);
     if (o->kind == OTP_OUTCOME_REFUSED) {
-        otp_line_str(n, " has refused a profile, it is dropped: ");
+        otp_line_str(n, " has refused a profile for good: ");
         put_outcome(o, n);
     } else {
         otp_line_str(n, " has taken a message and says: ");
@@ -282,14 +264,4 @@ void otp_sink_otlp_describe(const struct otp_sink *s, struct otp_line *line)
     put_target(k, line);
     otp_line_str(line, ": ");
     otp_line_str(line, k->reason[0] == '\0' ? otp_errno_text(s->error) : k->reason);
-}
-
-bool otp_sink_otlp_take_note(struct otp_sink_otlp *k, struct otp_line *out)
-{
-    if (k->note.len == 0) {
-        return false;
-    }
-    *out = k->note;
-    k->note.len = 0;
-    return true;
 }

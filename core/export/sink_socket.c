@@ -8,10 +8,11 @@
  * I2 The protocol has no receipt. `held` keeps the last message until the next one begins or the
  *    peer has been in order for a while. When the peer is lost before that, and not by an orderly
  *    close after having taken all bytes, the message goes out once more.
- * I3 The queue is bounded in bytes; the oldest gives way to the newest.
+ * I3 With a spool, a message that is held when the time is up goes there: it may arrive twice, as
+ *    the same profiles, but it is not lost.
  * I4 shutdown() is never called: after a fork the parent uses the same connection.
  */
-#include "core/export/sink.h"
+#include "core/export/sink_socket.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -21,9 +22,9 @@
 #include "core/base/sys.h"
 #include "core/export/stream.h"
 
-#define HEADER_BYTES 4U
 #define SECOND_NS 1000000000U
 #define LAST_PAUSE_NS 20000000U /* between attempts when the process is about to end */
+#define LOOK_NS 2000000U        /* between looks whether the peer has taken all */
 #define HELD_NS (10ULL * SECOND_NS)
 #define HELD_WAKE_NS SECOND_NS
 #define BUSY_WAKE_NS 50000000U /* a connection that waits for its peer is looked at so often */
@@ -46,11 +47,11 @@ static void fail(struct otp_sink_socket *k, const char *step, int error, const c
     k->base.hint = hint;
 }
 
-/* ---- the queue ---- */
+/* ---- what was sent ---- */
 
 static void release_held(struct otp_sink_socket *k)
 {
-    otp_queue_free_item(&k->queue, k->held);
+    otp_backlog_finish(&k->backlog, k->held);
     k->held = NULL;
 }
 
@@ -58,59 +59,40 @@ static void release_held(struct otp_sink_socket *k)
 static void confirm_held(struct otp_sink_socket *k)
 {
     release_held(k);
-    k->failures = 0;
+    k->backlog.failures = 0;
+    k->backlog.spool_ns = 0;
 }
 
-static void drop(struct otp_sink_socket *k, struct otp_queue_item *item)
+static void put_back_held(struct otp_sink_socket *k)
 {
-    k->base.dropped_messages++;
-    k->base.dropped_bytes += item->len - HEADER_BYTES;
-    otp_queue_free_item(&k->queue, item);
+    if (k->held != NULL) {
+        otp_backlog_put_back(&k->backlog, k->held);
+        k->held = NULL;
+        k->base.sent_messages--;
+    }
 }
 
 static void publish_counts(struct otp_sink_socket *k)
 {
-    k->base.queued_messages = k->queue.count;
-    k->base.queued_bytes = k->queue.bytes - k->queue.count * HEADER_BYTES;
+    otp_backlog_publish(&k->backlog);
+    k->base.unconfirmed_messages = k->held == NULL ? 0 : 1;
 }
 
 /* ---- the connection ---- */
 
-/* Half of the doubled pause for sure, the other half by chance: many processes must not knock at
- * once. */
-static uint64_t pause_ns(const struct otp_sink_socket *k)
-{
-    uint64_t pause = k->options.backoff_min_ns;
-    uint32_t noise;
-    for (unsigned i = 1; i < k->failures && pause < k->options.backoff_max_ns; i++) {
-        pause *= 2;
-    }
-    pause = lesser(pause, k->options.backoff_max_ns);
-    otp_sys_random(&noise, sizeof(noise));
-    return pause / 2 + noise % (pause / 2 + 1);
-}
-
 static void disconnect(struct otp_sink_socket *k)
 {
-    (void)otp_fd_close(&k->fd);
+    otp_conn_close(&k->conn);
     k->state = OTP_SOCKET_IDLE;
     k->first_sent = 0;
 }
 
-/* The attempt or the connection has failed. Other addresses are tried at once, then comes a pause.
- */
-static void give_up(struct otp_sink_socket *k, const char *step, int error)
+/* The attempt or the connection has failed, at all addresses of the peer. */
+static void give_up(struct otp_sink_socket *k, const char *step, int error, const char *hint)
 {
-    bool was_connecting = k->state == OTP_SOCKET_CONNECTING;
-    fail(k, step, error, NULL);
+    fail(k, step, error, hint);
     disconnect(k);
-    if (was_connecting && k->address_next < k->addresses.count) {
-        k->retry_ns = 0;
-        return;
-    }
-    k->address_next = k->addresses.count;
-    k->failures++;
-    k->retry_ns = otp_sys_monotonic_ns() + pause_ns(k);
+    otp_backlog_failed(&k->backlog, false, 0);
 }
 
 /*
@@ -119,35 +101,20 @@ static void give_up(struct otp_sink_socket *k, const char *step, int error)
  */
 static void lose(struct otp_sink_socket *k, int error, bool is_orderly)
 {
-    if (!is_orderly && k->held != NULL) {
-        otp_queue_prepend(&k->queue, k->held);
-        k->held = NULL;
-        k->base.sent_messages--;
-    }
-    release_held(k);
-    give_up(k, "send to", error);
     if (is_orderly && k->has_sent) {
-        k->failures = 0;
-        k->retry_ns = 0;
+        release_held(k);
+        fail(k, "send to", error, NULL);
+        disconnect(k);
+        k->backlog.failures = 0;
+        k->backlog.retry_ns = 0;
+        return;
     }
-}
-
-static bool find_addresses(struct otp_sink_socket *k)
-{
-    struct otp_text target = otp_text_of(k->target);
-    struct otp_text host;
-    uint16_t port;
-
-    k->address_next = 0;
-    k->addresses.count = 0;
-    if (k->options.is_unix) {
-        k->addresses.count = otp_address_unix(target, &k->addresses.items[0]) ? 1 : 0;
-    } else if (otp_address_split(target, &host, &port) &&
-               otp_address_find(host, port, k->options.hosts_path, &k->addresses) != OTP_OK) {
-        fail(k, "find", EADDRNOTAVAIL,
-             "only numeric addresses, localhost and the names of /etc/hosts are known");
+    if (is_orderly) {
+        release_held(k);
+    } else {
+        put_back_held(k);
     }
-    return k->addresses.count > 0;
+    give_up(k, "send to", error, NULL);
 }
 
 static void set_connected(struct otp_sink_socket *k)
@@ -157,51 +124,21 @@ static void set_connected(struct otp_sink_socket *k)
     k->progress_ns = otp_sys_monotonic_ns();
 }
 
-static void start_connecting(struct otp_sink_socket *k)
+static bool turn_connecting(struct otp_sink_socket *k, uint64_t deadline_ns)
 {
-    if (k->address_next >= k->addresses.count && !find_addresses(k)) {
-        k->failures++;
-        k->retry_ns = otp_sys_monotonic_ns() + pause_ns(k);
-        return;
+    enum otp_status status = otp_conn_open(&k->conn);
+    if (status == OTP_AGAIN && otp_sys_monotonic_ns() < deadline_ns) {
+        otp_conn_wait(&k->conn, false, deadline_ns);
+        status = otp_conn_open(&k->conn);
     }
-    const struct otp_address *a = &k->addresses.items[k->address_next++];
-    int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    int r = otp_fd_adopt(&k->fd, OTP_SYS3(SYS_socket, a->to.any.sa_family, type, 0));
-
-    k->state = OTP_SOCKET_CONNECTING;
-    k->progress_ns = otp_sys_monotonic_ns();
-    if (r == 0) {
-        r = (int)OTP_SYS3(SYS_connect, k->fd.fd, &a->to, a->len);
+    if (status == OTP_AGAIN) {
+        return false;
     }
-    if (r == 0) {
+    if (status == OTP_OK) {
         set_connected(k);
-    } else if (r != -EINPROGRESS && r != -EINTR) {
-        give_up(k, "connect to", -r);
+    } else {
+        give_up(k, k->conn.failed_step, k->conn.fault.error, k->conn.fault.text);
     }
-}
-
-static bool finish_connecting(struct otp_sink_socket *k, uint64_t deadline_ns)
-{
-    uint64_t limit_ns = k->progress_ns + k->options.connect_timeout_ns;
-    int error;
-
-    if (!otp_fd_is_ours(&k->fd)) {
-        give_up(k, "connect to", EBADF);
-        return true;
-    }
-    if (!otp_stream_wait(k->fd.fd, POLLOUT, lesser(deadline_ns, limit_ns))) {
-        if (otp_sys_monotonic_ns() < limit_ns) {
-            return false;
-        }
-        give_up(k, "connect to", ETIMEDOUT);
-        return true;
-    }
-    error = otp_stream_take_error(&k->fd);
-    if (error != 0) {
-        give_up(k, "connect to", error);
-        return true;
-    }
-    set_connected(k);
     return true;
 }
 
@@ -209,7 +146,7 @@ static bool finish_connecting(struct otp_sink_socket *k, uint64_t deadline_ns)
  */
 static bool is_orderly_end(const struct otp_sink_socket *k)
 {
-    return otp_stream_take_error(&k->fd) == 0 && otp_stream_unread_bytes(&k->fd) == 0;
+    return otp_stream_take_error(&k->conn.fd) == 0 && otp_stream_unread_bytes(&k->conn.fd) == 0;
 }
 
 /* Between two messages: is the peer still there? What it says is thrown away. */
@@ -217,34 +154,42 @@ static bool peer_is_there(struct otp_sink_socket *k)
 {
     char input[512];
     for (unsigned i = 0; i < INPUT_READS_MAX; i++) {
-        if (!otp_fd_is_ours(&k->fd)) {
+        long n = otp_conn_read(&k->conn, input, sizeof(input));
+        if (n == -EBADF) {
             lose(k, EBADF, true); /* what was sent arrives all the same */
-            return false;
-        }
-        long n = OTP_SYS6(SYS_recvfrom, k->fd.fd, input, sizeof(input), MSG_DONTWAIT, 0, 0);
-        if (n == 0 || (n < 0 && n != -EAGAIN && n != -EINTR)) {
-            lose(k, n == 0 ? EPIPE : (int)-n, n == 0 && is_orderly_end(k));
             return false;
         }
         if (n == -EAGAIN) {
             break;
         }
+        if (n <= 0) {
+            lose(k, n == 0 ? EPIPE : (int)-n, n == 0 && is_orderly_end(k));
+            return false;
+        }
     }
     return true;
 }
 
-/* Unix sockets tell when the peer has read all; of the others it is believed after a while. */
-static void check_held(struct otp_sink_socket *k)
+/* Losing the last message matters more than the time to be sure of it. */
+static bool is_careful(const struct otp_sink_socket *k)
+{
+    return k->backlog.has_spool || k->options.wants_receipt;
+}
+
+/* Unix sockets tell when the peer has read all; of the others it is believed after a while, or,
+ * when it cannot be waited for, as soon as the peer's system has it. */
+static void check_held(struct otp_sink_socket *k, bool is_urgent)
 {
     bool is_old = otp_sys_monotonic_ns() - k->held_ns >= HELD_NS;
-    if (k->held != NULL && (k->options.is_unix || is_old) && otp_stream_unread_bytes(&k->fd) == 0) {
+    if (k->held != NULL && (k->options.is_unix || is_old || is_urgent) &&
+        otp_stream_unread_bytes(&k->conn.fd) == 0) {
         confirm_held(k);
     }
 }
 
 static void finish_first(struct otp_sink_socket *k)
 {
-    k->held = otp_queue_take_first(&k->queue);
+    k->held = otp_backlog_take(&k->backlog);
     k->held_ns = k->progress_ns;
     k->first_sent = 0;
     k->has_sent = true;
@@ -252,17 +197,33 @@ static void finish_first(struct otp_sink_socket *k)
     fail(k, NULL, 0, NULL);
 }
 
+/* One write of the oldest message: of its length, then of its bytes. */
+static long send_piece(struct otp_sink_socket *k, const struct otp_queue_item *item)
+{
+    uint32_t head = __builtin_bswap32((uint32_t)item->len);
+    bool is_head = k->first_sent < OTP_SOCKET_HEAD_BYTES;
+    const unsigned char *bytes = is_head ? (const unsigned char *)&head + k->first_sent
+                                         : item->bytes + (k->first_sent - OTP_SOCKET_HEAD_BYTES);
+    size_t len = OTP_SOCKET_HEAD_BYTES + (is_head ? 0 : item->len) - k->first_sent;
+    int flags = MSG_NOSIGNAL | MSG_DONTWAIT | (is_head && item->len > 0 ? MSG_MORE : 0);
+
+    if (!otp_fd_is_ours(&k->conn.fd)) {
+        return -EBADF;
+    }
+    long n = OTP_SYS6(SYS_sendto, k->conn.fd.fd, bytes, len, flags, 0, 0);
+    return n == -EINTR ? -EAGAIN : n;
+}
+
 /* Sends what the kernel takes; true when something went out. */
 static bool send_some(struct otp_sink_socket *k)
 {
-    const struct otp_queue_item *item = k->queue.first;
-    long n = OTP_SYS6(SYS_sendto, k->fd.fd, item->bytes + k->first_sent, item->len - k->first_sent,
-                      MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
-    if (n == -EAGAIN || n == -EINTR) {
+    const struct otp_queue_item *item = k->backlog.queue.first;
+    long n = send_piece(k, item);
+    if (n == -EAGAIN) {
         return false;
     }
     if (n <= 0) {
-        lose(k, n == 0 ? EIO : (int)-n, false);
+        lose(k, n == 0 ? EIO : (int)-n, n == -EBADF); /* what was sent arrives all the same */
         return false;
     }
     if (k->first_sent == 0 && k->held != NULL) {
@@ -270,27 +231,43 @@ static bool send_some(struct otp_sink_socket *k)
     }
     k->first_sent += (size_t)n;
     k->progress_ns = otp_sys_monotonic_ns();
-    if (k->first_sent == item->len) {
+    if (k->first_sent == item->len + OTP_SOCKET_HEAD_BYTES) {
         finish_first(k);
     }
     return true;
 }
 
+/* With a spool the next message waits until the peer's side has taken the one before. */
+static bool may_send(struct otp_sink_socket *k)
+{
+    if (k->first_sent == 0 && is_careful(k)) {
+        check_held(k, true);
+        return k->held == NULL;
+    }
+    return true;
+}
+
+/* Waits for the peer to take something, at most until_ns; false: it has not. */
+static bool wait_for_room(struct otp_sink_socket *k, uint64_t until_ns)
+{
+    if (k->first_sent == 0 && k->held != NULL && is_careful(k)) {
+        (void)otp_stream_wait(-1, 0, lesser(until_ns, otp_sys_monotonic_ns() + LOOK_NS));
+        check_held(k, true);
+        return k->held == NULL;
+    }
+    return otp_stream_wait(k->conn.fd.fd, POLLOUT, until_ns);
+}
+
 static bool turn_connected(struct otp_sink_socket *k, uint64_t deadline_ns)
 {
-    if (k->first_sent == 0) {
-        if (!peer_is_there(k)) {
-            return true;
-        }
-    } else if (!otp_fd_is_ours(&k->fd)) {
-        lose(k, EBADF, true); /* what was sent arrives all the same */
+    if (k->first_sent == 0 && !peer_is_there(k)) {
         return true;
     }
-    if (send_some(k) || k->state != OTP_SOCKET_CONNECTED) {
+    if ((may_send(k) && send_some(k)) || k->state != OTP_SOCKET_CONNECTED) {
         return true;
     }
     uint64_t limit_ns = k->progress_ns + k->options.stall_timeout_ns;
-    if (otp_stream_wait(k->fd.fd, POLLOUT, lesser(deadline_ns, limit_ns))) {
+    if (wait_for_room(k, lesser(deadline_ns, limit_ns))) {
         return true;
     }
     if (otp_sys_monotonic_ns() < limit_ns) {
@@ -304,14 +281,14 @@ static bool turn_idle(struct otp_sink_socket *k, uint64_t deadline_ns, bool is_l
 {
     uint64_t now = otp_sys_monotonic_ns();
     if (is_last) {
-        k->retry_ns = lesser(k->retry_ns, now + LAST_PAUSE_NS);
+        k->backlog.retry_ns = lesser(k->backlog.retry_ns, now + LAST_PAUSE_NS);
     }
-    if (k->retry_ns <= now) {
-        start_connecting(k);
+    if (k->backlog.retry_ns <= now) {
+        k->state = OTP_SOCKET_CONNECTING;
         return true;
     }
     if (deadline_ns > now) {
-        (void)otp_stream_wait(-1, 0, lesser(k->retry_ns, deadline_ns));
+        (void)otp_stream_wait(-1, 0, lesser(k->backlog.retry_ns, deadline_ns));
     }
     return false;
 }
@@ -323,7 +300,7 @@ static bool turn(struct otp_sink_socket *k, uint64_t deadline_ns, bool is_last)
     case OTP_SOCKET_IDLE:
         return turn_idle(k, deadline_ns, is_last);
     case OTP_SOCKET_CONNECTING:
-        return finish_connecting(k, deadline_ns);
+        return turn_connecting(k, deadline_ns);
     case OTP_SOCKET_CONNECTED:
     default:
         return turn_connected(k, deadline_ns);
@@ -333,48 +310,56 @@ static bool turn(struct otp_sink_socket *k, uint64_t deadline_ns, bool is_last)
 static uint64_t next_wake(const struct otp_sink_socket *k)
 {
     uint64_t now = otp_sys_monotonic_ns();
-    if (k->queue.first != NULL) {
-        return k->state == OTP_SOCKET_IDLE ? k->retry_ns : now + BUSY_WAKE_NS;
+    uint64_t wake = otp_backlog_wake_ns(&k->backlog);
+    if (k->backlog.queue.first != NULL && k->state != OTP_SOCKET_IDLE) {
+        wake = now + BUSY_WAKE_NS;
     }
-    return k->held != NULL ? now + HELD_WAKE_NS : UINT64_MAX;
+    return k->held != NULL ? lesser(wake, now + HELD_WAKE_NS) : wake;
+}
+
+/* At the end, where losing the last message matters: gives the peer time to take it. */
+static void wait_for_peer(struct otp_sink_socket *k, uint64_t deadline_ns)
+{
+    while (is_careful(k) && k->held != NULL && k->backlog.queue.first == NULL &&
+           k->state == OTP_SOCKET_CONNECTED && peer_is_there(k)) {
+        check_held(k, true);
+        uint64_t now = otp_sys_monotonic_ns();
+        if (k->held == NULL || now >= deadline_ns) {
+            return;
+        }
+        (void)otp_stream_wait(-1, 0, lesser(deadline_ns, now + LOOK_NS));
+    }
 }
 
 static enum otp_status socket_pump(struct otp_sink *s, uint64_t deadline_ns, bool is_last)
 {
     struct otp_sink_socket *k = from(s);
 
-    if (k->queue.first == NULL && k->state == OTP_SOCKET_CONNECTED && peer_is_there(k)) {
-        check_held(k);
+    if (k->backlog.queue.first == NULL && k->state == OTP_SOCKET_CONNECTED && peer_is_there(k)) {
+        check_held(k, false);
     }
-    while (k->queue.first != NULL) {
+    while (is_last ? k->backlog.queue.first != NULL : otp_backlog_has_next(&k->backlog)) {
         bool has_moved = turn(k, deadline_ns, is_last);
         if (!has_moved && otp_sys_monotonic_ns() >= deadline_ns) {
             break;
         }
     }
+    if (is_last) {
+        wait_for_peer(k, deadline_ns);
+    }
     publish_counts(k);
     s->wake_ns = next_wake(k);
-    return k->queue.first == NULL ? OTP_OK : OTP_AGAIN;
+    return k->backlog.queue.first == NULL ? OTP_OK : OTP_AGAIN;
 }
 
-/* Makes room for len bytes by dropping the oldest messages; the one under way goes last. */
 static void make_room(struct otp_sink_socket *k, size_t len)
 {
-    size_t most = k->options.queue_bytes;
-    struct otp_queue *q = &k->queue;
-
-    if (k->held != NULL && q->bytes + k->held->len + len > most) {
+    if (k->held != NULL && k->backlog.queue.bytes + k->held->len + len > k->options.queue_bytes) {
         release_held(k);
     }
-    while (q->first != NULL && q->bytes + len > most) {
-        if (k->first_sent > 0 && q->first->next != NULL) {
-            drop(k, otp_queue_take_second(q));
-            continue;
-        }
-        if (k->first_sent > 0) {
-            disconnect(k); /* nothing else may follow a torn message */
-        }
-        drop(k, otp_queue_take_first(q));
+    if (!otp_backlog_make_room(&k->backlog, len, k->first_sent > 0)) {
+        disconnect(k); /* nothing else may follow a torn message */
+        (void)otp_backlog_make_room(&k->backlog, len, false);
     }
 }
 
@@ -382,31 +367,43 @@ static enum otp_status socket_put(struct otp_sink *s, const struct otp_message *
                                   uint64_t deadline_ns)
 {
     struct otp_sink_socket *k = from(s);
-    size_t len = m->len + HEADER_BYTES;
 
-    if (m->len > UINT32_MAX || len > k->options.queue_bytes) {
+    if (m->len > UINT32_MAX || m->len > k->options.queue_bytes) {
         fail(k, "send to", EMSGSIZE, NULL);
         return OTP_TOO_LARGE;
     }
-    make_room(k, len);
-    struct otp_queue_item *item = otp_queue_new_item(&k->queue, len);
-    if (item == NULL && k->held != NULL) {
+    make_room(k, m->len);
+    bool was_empty = k->backlog.queue.first == NULL;
+    bool is_queued = otp_backlog_append(&k->backlog, m);
+    if (!is_queued && k->held != NULL) {
         release_held(k);
-        item = otp_queue_new_item(&k->queue, len);
+        is_queued = otp_backlog_append(&k->backlog, m);
     }
-    if (item == NULL) {
+    if (!is_queued) {
         fail(k, "queue for", ENOMEM, NULL);
         publish_counts(k);
         return OTP_NO_MEMORY;
     }
-    uint32_t header = __builtin_bswap32((uint32_t)m->len);
-    memcpy(item->bytes, &header, HEADER_BYTES);
-    memcpy(item->bytes + HEADER_BYTES, m->data, m->len);
-    if (k->queue.first == NULL) {
+    if (was_empty) {
         k->progress_ns = otp_sys_monotonic_ns(); /* the peer's time to take something starts now */
     }
-    otp_queue_append(&k->queue, item);
+    otp_backlog_settle(&k->backlog, k->state == OTP_SOCKET_IDLE);
     return socket_pump(s, deadline_ns, false);
+}
+
+static bool socket_rescue(struct otp_sink *s)
+{
+    struct otp_sink_socket *k = from(s);
+    if (k->backlog.has_spool && (k->held != NULL || k->backlog.queue.first != NULL)) {
+        put_back_held(k);
+        disconnect(k);
+        (void)otp_backlog_rescue(&k->backlog);
+        publish_counts(k);
+    }
+    if (k->backlog.queue.first != NULL && k->base.failed_step == NULL) {
+        fail(k, "deliver all profiles to", ETIMEDOUT, NULL);
+    }
+    return k->backlog.queue.first == NULL;
 }
 
 static void socket_describe(const struct otp_sink *s, struct otp_line *line)
@@ -421,9 +418,7 @@ static void socket_close(struct otp_sink *s)
     struct otp_sink_socket *k = from(s);
     disconnect(k);
     release_held(k);
-    while (k->queue.first != NULL) {
-        drop(k, otp_queue_take_first(&k->queue));
-    }
+    otp_backlog_close(&k->backlog);
     publish_counts(k);
     s->wake_ns = UINT64_MAX;
 }
@@ -432,7 +427,7 @@ static void socket_abandon(struct otp_sink *s)
 {
     struct otp_sink_socket *k = from(s);
     disconnect(k);
-    k->queue = (struct otp_queue){.heap = k->queue.heap};
+    otp_backlog_abandon(&k->backlog);
     k->held = NULL;
     publish_counts(k);
     s->wake_ns = UINT64_MAX;
@@ -463,40 +458,60 @@ static uint64_t or_default(uint64_t v, uint64_t standard)
     return v == 0 ? standard : v;
 }
 
+/* The target's parts, for the connection; false: they make no sense. */
+static bool set_up_conn(struct otp_sink_socket *k)
+{
+    struct otp_address address;
+    struct otp_conn_options c = {
+        .is_unix = k->options.is_unix,
+        .host = otp_text_of(k->target),
+        .heap = k->options.heap,
+        .hosts_path = k->options.hosts_path,
+        .resolv_path = k->options.resolv_path,
+        .connect_timeout_ns = k->options.connect_timeout_ns,
+    };
+    bool is_good = c.is_unix ? otp_address_unix(c.host, &address)
+                             : otp_address_split(c.host, &c.host, &c.port);
+    otp_conn_init(&k->conn, &c);
+    return is_good;
+}
+
 enum otp_status otp_sink_socket_init(struct otp_sink_socket *k,
                                      const struct otp_sink_socket_options *options)
 {
     static const struct otp_sink_ops ops = {
         .put = socket_put,
         .pump = socket_pump,
+        .rescue = socket_rescue,
         .describe = socket_describe,
         .close = socket_close,
         .abandon = socket_abandon,
     };
-    struct otp_address address;
-    struct otp_text host;
-    uint16_t port;
-
+    struct otp_backlog_options b = {
+        .heap = options->heap,
+        .queue_bytes = options->queue_bytes,
+        .backoff_min_ns = or_default(options->backoff_min_ns, SECOND_NS / 4),
+        .backoff_max_ns = or_default(options->backoff_max_ns, 30ULL * SECOND_NS),
+    };
     memset(k, 0, sizeof(*k));
     k->base.ops = &ops;
     k->base.format = OTP_FORMAT_OTLP;
     k->base.compression = options->compression;
     k->base.wake_ns = UINT64_MAX;
-    k->fd = OTP_FD_NONE;
-    k->queue.heap = options->heap;
     k->options = *options;
-    k->options.hosts_path = options->hosts_path == NULL ? "/etc/hosts" : options->hosts_path;
-    k->options.connect_timeout_ns = or_default(options->connect_timeout_ns, 10ULL * SECOND_NS);
     k->options.stall_timeout_ns = or_default(options->stall_timeout_ns, 30ULL * SECOND_NS);
-    k->options.backoff_min_ns = or_default(options->backoff_min_ns, SECOND_NS / 4);
-    k->options.backoff_max_ns = or_default(options->backoff_max_ns, 30ULL * SECOND_NS);
-    bool is_good = copy_target(k, options);
-    struct otp_text target = otp_text_of(k->target);
-    is_good = is_good && (options->is_unix ? otp_address_unix(target, &address)
-                                           : otp_address_split(target, &host, &port));
-    if (!is_good) {
+    otp_backlog_init(&k->backlog, &k->base, &b);
+    bool is_copied = copy_target(k, options);
+    if (!set_up_conn(k) || !is_copied) {
         fail(k, "use", options->is_unix ? ENAMETOOLONG : EINVAL, NULL);
         return OTP_INVALID;
     }
+    struct otp_backlog_spool spool = {
+        .folder = options->spool,
+        .base_path = options->base_path,
+        .service = options->identity,
+        .destination = otp_text_of(k->target),
+    };
+    otp_backlog_open_spool(&k->backlog, &spool);
     return OTP_OK;
 }

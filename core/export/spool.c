@@ -16,7 +16,10 @@
 #define TIME_DIGITS 20U
 #define LIST_BYTES 2048U
 #define MESSAGE_MAX ((int64_t)64 << 20)
-#define TAKE_TRIES 16U /* files that others hold are passed over so often */
+#define TAKE_TRIES 32U /* files that others hold are passed over so often */
+#define TEMP ".tmp-"
+#define TEMP_LEN (sizeof(TEMP) - 1)
+#define TEMP_MAX_S 3600 /* no file takes so long to be written */
 
 /* As the kernel gives them: linux/dirent.h is not for user programs. Source: getdents64(2). */
 struct entry_head {
@@ -42,9 +45,33 @@ static bool is_ours(const struct otp_spool *s, const char *name)
            strcmp(name + len - ext, s->extension) == 0;
 }
 
-/* Calls see for each file of this key. */
+_Static_assert(OTP_SPOOL_TIME_AT == PREFIX_LEN + OTP_SPOOL_KEY_LEN + 1, "the parts of a name");
+
+static bool are_digits(const char *text, size_t len, bool is_hex)
+{
+    for (size_t i = 0; i < len; i++) {
+        bool is_letter = is_hex && text[i] >= 'a' && text[i] <= 'f';
+        if (!is_letter && (text[i] < '0' || text[i] > '9')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool otp_spool_is_name(const char *name)
+{
+    size_t len = strnlen(name, OTP_SPOOL_NAME_MAX);
+    return len < OTP_SPOOL_NAME_MAX && len > OTP_SPOOL_TIME_AT + TIME_DIGITS &&
+           memcmp(name, PREFIX, PREFIX_LEN) == 0 &&
+           are_digits(name + PREFIX_LEN, OTP_SPOOL_KEY_LEN, true) &&
+           name[OTP_SPOOL_TIME_AT - 1] == '-' &&
+           are_digits(name + OTP_SPOOL_TIME_AT, TIME_DIGITS, false) &&
+           name[OTP_SPOOL_TIME_AT + TIME_DIGITS] == '-';
+}
+
+/* Calls see for each file of this key, and for what is being written with is_temp. */
 static void list(const struct otp_spool *s, int folder,
-                 void (*see)(void *arg, int folder, const char *name), void *arg)
+                 void (*see)(void *arg, int folder, const char *name, bool is_temp), void *arg)
 {
     char bytes[LIST_BYTES];
     (void)OTP_SYS3(SYS_lseek, folder, 0, SEEK_SET);
@@ -57,8 +84,9 @@ static void list(const struct otp_spool *s, int folder,
             struct entry_head e;
             memcpy(&e, bytes + pos, sizeof(e));
             const char *name = bytes + pos + 19; /* behind the head, which ends without padding */
-            if (is_ours(s, name)) {
-                see(arg, folder, name);
+            bool is_temp = strncmp(name, TEMP, TEMP_LEN) == 0;
+            if (is_ours(s, is_temp ? name + TEMP_LEN : name)) {
+                see(arg, folder, name, is_temp);
             }
             pos += e.len;
         }
@@ -75,11 +103,17 @@ struct totals {
     char oldest[OTP_SPOOL_NAME_MAX];
 };
 
-static void add_up(void *arg, int folder, const char *name)
+static void add_up(void *arg, int folder, const char *name, bool is_temp)
 {
     struct totals *t = arg;
     struct stat st;
     if (OTP_SYS4(SYS_newfstatat, folder, name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+        return;
+    }
+    if (is_temp) {
+        if ((int64_t)(otp_sys_realtime_ns() / 1000000000U) - st.st_mtime > TEMP_MAX_S) {
+            (void)OTP_SYS3(SYS_unlinkat, folder, name, 0);
+        }
         return;
     }
     t->bytes += (uint64_t)st.st_size;
@@ -129,8 +163,8 @@ static void make_name(struct otp_spool *s, struct otp_line *line)
 
 static int write_file(int folder, const char *name, const void *data, size_t len)
 {
-    char temp[OTP_SPOOL_NAME_MAX + 8] = ".tmp-";
-    memcpy(temp + 5, name, strlen(name) + 1);
+    char temp[OTP_SPOOL_NAME_MAX + TEMP_LEN] = TEMP;
+    memcpy(temp + TEMP_LEN, name, strlen(name) + 1);
     int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     int fd = (int)OTP_SYS4(SYS_openat, folder, temp, flags, 0600);
     if (fd < 0) {
@@ -175,84 +209,99 @@ struct search {
     char found[OTP_SPOOL_NAME_MAX]; /* the oldest behind it */
 };
 
-static void look(void *arg, int folder, const char *name)
+static void look(void *arg, int folder, const char *name, bool is_temp)
 {
     struct search *f = arg;
     (void)folder;
-    if (strcmp(name, f->after) > 0 && (f->found[0] == '\0' || strcmp(name, f->found) < 0)) {
+    if (!is_temp && strcmp(name, f->after) > 0 &&
+        (f->found[0] == '\0' || strcmp(name, f->found) < 0)) {
         memcpy(f->found, name, strlen(name) + 1);
     }
 }
 
-/* Locks the file of that name; false: another has it, or it is gone. */
-static bool lock(struct otp_spool *s, int folder, const char *name)
+/* Locks the file of that name; false: another has it, or it is gone, or nobody of ours wrote it. */
+static bool lock(int folder, const char *name, struct otp_spooled *out)
 {
     struct stat st;
     int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    if (otp_fd_adopt(&s->taken, OTP_SYS4(SYS_openat, folder, name, flags, 0)) != 0) {
+    if (otp_fd_adopt(&out->fd, OTP_SYS4(SYS_openat, folder, name, flags, 0)) != 0) {
         return false;
     }
     /* It may have been delivered and removed between the look and the lock. */
-    if (OTP_SYS2(SYS_flock, s->taken.fd, LOCK_EX | LOCK_NB) == 0 &&
-        OTP_SYS2(SYS_fstat, s->taken.fd, &st) == 0 && st.st_nlink > 0 && S_ISREG(st.st_mode)) {
-        memcpy(s->taken_name, name, strlen(name) + 1);
+    if (OTP_SYS2(SYS_flock, out->fd.fd, LOCK_EX | LOCK_NB) == 0 &&
+        OTP_SYS2(SYS_fstat, out->fd.fd, &st) == 0 && st.st_nlink > 0 && S_ISREG(st.st_mode) &&
+        st.st_uid == (uid_t)OTP_SYS0(SYS_geteuid)) {
+        memcpy(out->name, name, strlen(name) + 1);
         return true;
     }
-    otp_spool_release(s);
+    otp_spool_release(out);
     return false;
 }
 
-static struct otp_queue_item *read_taken(struct otp_spool *s, const struct otp_queue *q)
+/* NULL: no memory for it, or it is nothing that anybody could deliver; then it is let go. */
+static struct otp_queue_item *read_taken(struct otp_spool *s, const struct otp_queue *q,
+                                         struct otp_spooled *f)
 {
-    int64_t size = otp_sys_file_size(s->taken.fd);
+    int64_t size = otp_sys_file_size(f->fd.fd);
     if (size <= 0 || size > MESSAGE_MAX) {
-        otp_spool_done(s); /* nothing that anybody could deliver */
+        (void)otp_spool_done(s, f);
         return NULL;
     }
     struct otp_queue_item *item = otp_queue_new_item(q, (size_t)size);
-    if (item != NULL && otp_sys_pread_full(s->taken.fd, item->bytes, (size_t)size, 0) == size) {
+    if (item != NULL && otp_sys_pread_full(f->fd.fd, item->bytes, (size_t)size, 0) == size) {
+        item->file = f;
         return item;
     }
     otp_queue_free_item(q, item);
-    otp_spool_release(s);
+    otp_spool_release(f);
     return NULL;
 }
 
-struct otp_queue_item *otp_spool_take(struct otp_spool *s, const struct otp_queue *q)
+struct otp_queue_item *otp_spool_take(struct otp_spool *s, const struct otp_queue *q,
+                                      struct otp_spooled *out)
 {
     struct search f = {0};
+    struct otp_queue_item *item = NULL;
     int folder = s->folder[0] == '\0' ? -1 : open_folder(s);
-    bool is_locked = false;
 
-    for (unsigned i = 0; folder >= 0 && i < TAKE_TRIES && !is_locked; i++) {
+    for (unsigned i = 0; folder >= 0 && i < TAKE_TRIES && item == NULL; i++) {
         f.found[0] = '\0';
         list(s, folder, look, &f);
         if (f.found[0] == '\0') {
             break;
         }
-        is_locked = lock(s, folder, f.found);
+        if (lock(folder, f.found, out)) {
+            item = read_taken(s, q, out);
+        }
         memcpy(f.after, f.found, sizeof(f.after));
     }
     if (folder >= 0) {
         otp_sys_close(folder);
     }
-    return is_locked ? read_taken(s, q) : NULL;
+    return item;
 }
 
-void otp_spool_release(struct otp_spool *s)
+void otp_spool_release(struct otp_spooled *f)
 {
-    (void)otp_fd_close(&s->taken);
-    s->taken_name[0] = '\0';
+    (void)otp_fd_close(&f->fd);
+    f->name[0] = '\0';
 }
 
-void otp_spool_done(struct otp_spool *s)
+bool otp_spool_done(struct otp_spool *s, struct otp_spooled *f)
 {
-    int folder = s->taken_name[0] == '\0' ? -1 : open_folder(s);
-    if (folder >= 0) {
-        (void)OTP_SYS3(SYS_unlinkat, folder, s->taken_name, 0);
+    long r = f->name[0] == '\0' ? -ENOENT : open_folder(s);
+    if (r >= 0) {
+        int folder = (int)r;
+        r = OTP_SYS3(SYS_unlinkat, folder, f->name, 0);
         otp_sys_close(folder);
     }
-    otp_spool_release(s);
+    otp_spool_release(f);
+    if (r < 0 && r != -ENOENT) {
+        s->error = (int)-r;
+        s->folder[0] = '\0';
+        return false;
+    }
+    return true;
 }
 
 /* ---- the beginning ---- */
@@ -261,7 +310,6 @@ bool otp_spool_init(struct otp_spool *s, const struct otp_spool_options *o)
 {
     size_t base = o->folder.len > 0 && o->folder.data[0] != '/' ? o->base_path.len + 1 : 0;
     memset(s, 0, sizeof(*s));
-    s->taken = OTP_FD_NONE;
     s->bytes_max = OTP_SPOOL_BYTES_MAX;
     s->files_max = OTP_SPOOL_FILES_MAX;
     if (o->folder.len == 0 || base + o->folder.len >= sizeof(s->folder) ||

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/export/spool.h"
@@ -16,6 +17,8 @@ static struct otp_queue queue;
 static char folder[64];
 static struct otp_spool a;
 static struct otp_spool b;
+static struct otp_spooled taken_a = {.fd = {.fd = -1}};
+static struct otp_spooled taken_b = {.fd = {.fd = -1}};
 
 static void open_spool(struct otp_spool *s, const char *identity, const char *extension)
 {
@@ -37,8 +40,8 @@ static void set_up(void)
 static void tear_down(void)
 {
     char command[128];
-    otp_spool_release(&a);
-    otp_spool_release(&b);
+    otp_spool_release(&taken_a);
+    otp_spool_release(&taken_b);
     snprintf(command, sizeof(command), "rm -rf %s", folder);
     ck_assert_int_eq(system(command), 0);
     otp_heap_reset(&heap);
@@ -49,9 +52,25 @@ static void put(struct otp_spool *s, const char *text)
     ck_assert_int_eq((int)otp_spool_put(s, text, strlen(text)), OTP_OK);
 }
 
+/* Where a spool's taken file is kept; a third one and the others share. */
+static struct otp_spooled *place(const struct otp_spool *s)
+{
+    return s == &a ? &taken_a : &taken_b;
+}
+
+static void release(const struct otp_spool *s)
+{
+    otp_spool_release(place(s));
+}
+
+static void done(struct otp_spool *s)
+{
+    ck_assert(otp_spool_done(s, place(s)));
+}
+
 static void assert_next(struct otp_spool *s, const char *text)
 {
-    struct otp_queue_item *item = otp_spool_take(s, &queue);
+    struct otp_queue_item *item = otp_spool_take(s, &queue, place(s));
     if (text == NULL) {
         ck_assert_ptr_null(item);
         return;
@@ -68,13 +87,13 @@ START_TEST(test_oldest_first)
     put(&b, "two");
     put(&a, "three");
     assert_next(&a, "one");
-    otp_spool_release(&a);
+    release(&a);
     assert_next(&b, "one");
-    otp_spool_done(&b);
+    done(&b);
     assert_next(&b, "two");
-    otp_spool_done(&b);
+    done(&b);
     assert_next(&b, "three");
-    otp_spool_done(&b);
+    done(&b);
     assert_next(&b, NULL);
 }
 END_TEST
@@ -86,11 +105,16 @@ START_TEST(test_what_one_has_the_other_does_not_get)
     assert_next(&a, "one");
     assert_next(&b, "two");
     static struct otp_spool c;
+    struct otp_spooled third = {.fd = OTP_FD_NONE};
     open_spool(&c, "service", ".otlp");
-    assert_next(&c, NULL);
-    otp_spool_release(&a);
-    assert_next(&c, "one");
-    otp_spool_done(&c);
+    ck_assert_ptr_null(otp_spool_take(&c, &queue, &third));
+    release(&a);
+    struct otp_queue_item *item = otp_spool_take(&c, &queue, &third);
+    ck_assert_ptr_nonnull(item);
+    ck_assert_int_eq(memcmp(item->bytes, "one", 3), 0);
+    ck_assert_ptr_eq(item->file, &third);
+    ck_assert(otp_spool_done(&c, &third));
+    otp_queue_free_item(&queue, item);
 }
 END_TEST
 
@@ -105,10 +129,10 @@ START_TEST(test_keys_are_apart)
     assert_next(&gz, NULL);
     put(&gz, "packed");
     assert_next(&a, "one");
-    otp_spool_done(&a);
+    done(&a);
     assert_next(&a, NULL);
     assert_next(&gz, "packed");
-    otp_spool_done(&gz);
+    done(&gz);
 }
 END_TEST
 
@@ -122,12 +146,12 @@ START_TEST(test_limits)
     }
     ck_assert_uint_eq(a.dropped, 7);
     assert_next(&a, "00000007");
-    otp_spool_release(&a);
+    release(&a);
     a.files_max = 2;
     put(&a, "x");
     ck_assert_uint_eq(a.dropped, 9);
     assert_next(&a, "00000009");
-    otp_spool_done(&a);
+    done(&a);
     ck_assert_int_eq((int)otp_spool_put(&a, folder, 31), OTP_TOO_LARGE);
 }
 END_TEST
@@ -150,7 +174,7 @@ START_TEST(test_strange_files)
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     put(&a, "good");
     for (int i = 0; i < 8; i++) {
-        struct otp_queue_item *item = otp_spool_take(&a, &queue);
+        struct otp_queue_item *item = otp_spool_take(&a, &queue, &taken_a);
         if (item != NULL) {
             ck_assert_uint_eq(item->len, 4);
             ck_assert_int_eq(memcmp(item->bytes, "good", 4), 0);
@@ -159,6 +183,87 @@ START_TEST(test_strange_files)
         }
     }
     ck_abort_msg("the good file was never reached");
+}
+END_TEST
+
+static void make_file(const char *name, size_t size, time_t age)
+{
+    char path[256];
+    struct timespec now;
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(ftruncate(fd, (off_t)size), 0);
+    clock_gettime(CLOCK_REALTIME, &now);
+    struct timespec times[2] = {{now.tv_sec - age, 0}, {now.tv_sec - age, 0}};
+    ck_assert_int_eq(futimens(fd, times), 0);
+    close(fd);
+}
+
+static bool exists(const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* What a process that was killed while it wrote has left goes after an hour, and only ours. */
+START_TEST(test_remains_of_the_killed)
+{
+    char old[128];
+    char young[128];
+    snprintf(old, sizeof(old), ".tmp-otelprof-%s-00000000000000000001-1-1.otlp", a.key);
+    snprintf(young, sizeof(young), ".tmp-otelprof-%s-00000000000000000002-1-1.otlp", a.key);
+    make_file(old, 10, 7200);
+    make_file(young, 10, 60);
+    make_file(".tmp-readme", 10, 7200);
+    put(&a, "one");
+    ck_assert(!exists(old));
+    ck_assert(exists(young));
+    ck_assert(exists(".tmp-readme"));
+    assert_next(&a, "one");
+    done(&a);
+    assert_next(&a, NULL);
+}
+END_TEST
+
+/* One that there is no memory for does not keep the others from being delivered. */
+START_TEST(test_too_large_for_this_process)
+{
+    char name[128];
+    struct otp_heap small;
+    struct otp_queue q = {.heap = &small};
+    otp_heap_init(&small, (size_t)1 << 20);
+    snprintf(name, sizeof(name), "otelprof-%s-00000000000000000001-1-1.otlp", a.key);
+    make_file(name, (size_t)8 << 20, 0);
+    put(&a, "good");
+    struct otp_queue_item *item = otp_spool_take(&a, &q, &taken_a);
+    ck_assert_ptr_nonnull(item);
+    ck_assert_uint_eq(item->len, 4);
+    ck_assert(exists(name));
+    done(&a);
+    otp_heap_reset(&small);
+}
+END_TEST
+
+/* A folder that has become read-only: said, and nothing is taken from it again. */
+START_TEST(test_file_that_cannot_be_removed)
+{
+    char command[160];
+    put(&a, "one");
+    assert_next(&a, "one");
+    if (geteuid() == 0) {
+        /* Permissions do not hold root back: a folder at the file's name does. */
+        snprintf(command, sizeof(command), "cd %s && f=$(ls) && rm $f && mkdir $f", folder);
+    } else {
+        snprintf(command, sizeof(command), "chmod 500 %s", folder);
+    }
+    ck_assert_int_eq(system(command), 0);
+    ck_assert(!otp_spool_done(&a, &taken_a));
+    ck_assert_int_ne(a.error, 0);
+    ck_assert_ptr_null(otp_spool_take(&a, &queue, &taken_a));
+    snprintf(command, sizeof(command), "chmod 700 %s", folder);
+    ck_assert_int_eq(system(command), 0);
 }
 END_TEST
 
@@ -186,6 +291,9 @@ static Suite *make_suite(void)
     tcase_add_test(t, test_keys_are_apart);
     tcase_add_test(t, test_limits);
     tcase_add_test(t, test_strange_files);
+    tcase_add_test(t, test_remains_of_the_killed);
+    tcase_add_test(t, test_too_large_for_this_process);
+    tcase_add_test(t, test_file_that_cannot_be_removed);
     tcase_add_test(t, test_folder_that_cannot_be);
     suite_add_tcase(s, t);
     return s;

@@ -46,6 +46,7 @@ extern const struct otp_command otp_command_check;
 extern const struct otp_command otp_command_flame;
 extern const struct otp_command otp_command_run;
 extern const struct otp_command otp_command_receive;
+extern const struct otp_command otp_command_send;
 extern const struct otp_command otp_command_doctor;
 extern const struct otp_command otp_command_convert;
 extern const struct otp_command otp_command_merge;

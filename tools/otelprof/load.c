@@ -73,21 +73,12 @@ static bool fail(const char *name, uint64_t off, const char *reason, bool in_unp
     return false;
 }
 
-bool otp_load_file(struct otp_profile_set *set, const char *path, enum otp_load_mode mode)
+bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp_load_mode mode)
 {
-    bool is_stdin = strcmp(path, "-") == 0;
-    const char *name = is_stdin ? "(stdin)" : path;
     struct content c = {.bytes = NULL};
     struct otp_input_fault fault;
-    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0) {
-        return fail(name, 0, strerror(errno), false);
-    }
     const char *reason = read_all(fd, &c);
-    if (!is_stdin) {
-        (void)close(fd); /* nothing was written */
-    }
+
     if (reason != NULL) {
         free(c.bytes);
         return fail(name, c.size, reason, false);
@@ -102,6 +93,20 @@ bool otp_load_file(struct otp_profile_set *set, const char *path, enum otp_load_
         return fail(name, fault.off, fault.reason, fault.in_unpacked);
     }
     return true;
+}
+
+bool otp_load_file(struct otp_profile_set *set, const char *path, enum otp_load_mode mode)
+{
+    if (strcmp(path, "-") == 0) {
+        return otp_load_fd(set, STDIN_FILENO, "(stdin)", mode);
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        return fail(path, 0, strerror(errno), false);
+    }
+    bool is_loaded = otp_load_fd(set, fd, path, mode);
+    (void)close(fd); /* nothing was written */
+    return is_loaded;
 }
 
 int otp_load_operands(struct otp_profile_set *set, const struct otp_args *args,

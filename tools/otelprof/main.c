@@ -30,7 +30,7 @@ static const struct otp_command *const commands[] = {
     &otp_command_run,   &otp_command_info,    &otp_command_top,    &otp_command_flame,
     &otp_command_check, &otp_command_receive, &otp_command_doctor, &otp_command_convert,
     &otp_command_merge, &otp_command_diff,    &otp_command_ctl,    &otp_command_symbolize,
-    &command_version,   &command_help,
+    &otp_command_send,  &command_version,     &command_help,
 };
 
 static const struct otp_command *find_command(const char *name)
