@@ -63,8 +63,8 @@ static bool is_failing(const struct output *o)
 /* Why it fails; at which step, and of which file, is no news. */
 static uint64_t failure_kind(const struct output *o)
 {
-    return otp_trouble_kind(o->is_otlp ? o->sink.otlp.reason : "",
-                            (uint64_t)(unsigned)o->sink.base.error);
+    const struct otp_sink *s = &o->sink.base;
+    return otp_trouble_kind(s->hint == NULL ? "" : s->hint, (uint64_t)(unsigned)s->error);
 }
 
 static void log_failure(struct output *o)

@@ -215,6 +215,7 @@ static void keep_reason(struct otp_sink_otlp *k, const char *text, size_t len)
     len = len < sizeof(k->reason) - 1 ? len : sizeof(k->reason) - 1;
     memcpy(k->reason, text, len);
     k->reason[len] = '\0';
+    k->base.hint = k->reason;
 }
 
 void otp_sink_otlp_fail(struct otp_sink_otlp *k, const char *step, struct otp_tls_fault fault)

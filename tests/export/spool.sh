@@ -147,6 +147,191 @@ all_arrived
 stop_server
 end
 
+# ids FILE…: the ids of all profiles, one a line
+ids() {
+    "$python" - "$here/.." "$@" << 'END'
+import gzip, sys
+sys.path.insert(0, sys.argv[1])
+from judge import fields, one
+for name in sys.argv[2:]:
+    data = open(name, "rb").read()
+    for raw in fields(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)[1]:
+        for scope in fields(raw)[2]:
+            for p in fields(scope)[2]:
+                print(one(fields(p), 7, b"").hex())
+END
+}
+
+# The profiles of the second folder are those of the first, each once.
+same_ids() {
+    ids "$1"/* | sort > "$d/ids.1"
+    ids "$2"/* | sort > "$d/ids.2"
+    [ -s "$d/ids.1" ] || bad "no profile ids in $1"
+    equal "profiles that came twice" "" "$(uniq -d "$d/ids.2")"
+    cmp -s "$d/ids.1" "$d/ids.2" || bad "$(wc -l < "$d/ids.1") profiles were made, $(wc -l < "$d/ids.2") arrived"
+}
+
+# receive ADDRESS: our own receiver, into $d/stored; $address
+receive() {
+    "$tool" receive --listen "$1" -o "$d/stored" > "$d/receive.out" 2>&1 &
+    receiver=$!
+    pids="$pids $receiver"
+    wait_for 20 grep -q '^listening on' "$d/receive.out" || bad "no receiver: $(cat "$d/receive.out")"
+    address=$(sed -n 's/^listening on //p' "$d/receive.out")
+}
+
+stop_receive() {
+    kill "$receiver"
+    wait "$receiver" || bad "the receiver lost something: $(cat "$d/receive.out")"
+}
+
+# program OUTPUT MILLISECONDS [SETTING…]
+program() {
+    to=$1 span=$2
+    shift 2
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$to,file:$p/%p-%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
+        OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler OTELPROF_INTERVAL=100ms "$@" "$busy" "$span"
+    equal "exit status" 3 $?
+    equal "output" "done" "$(cat "$d/prof.out")"
+}
+
+for kind in tcp unix; do
+    begin "$kind: what nobody took is in the spool, and arrives with the next process, once"
+    case $kind in
+    tcp) receive tcp:127.0.0.1:0 && stop_receive && to=$address ;;
+    unix) to=unix:$d/socket ;;
+    esac
+    program "$to" 500
+    equal "files" "$(made)" "$(spooled)"
+    [ "$(made)" -ge 2 ] || bad "only $(made) flushes"
+    receive "$to"
+    program "$to" 800
+    equal "files left" 0 "$(spooled)"
+    stop_receive
+    same_ids "$p" "$d/stored"
+    end
+done
+
+begin "a receiver that is stopped: what it has not read is in the spool"
+receive "unix:$d/socket"
+kill -STOP "$receiver"
+program "unix:$d/socket" 300 OTELPROF_SHUTDOWN_TIMEOUT=300ms
+[ "$(spooled)" -ge 1 ] || bad "nothing is in the spool"
+kill -CONT "$receiver"
+program "unix:$d/socket" 800
+equal "files left" 0 "$(spooled)"
+stop_receive
+# What the kernel held comes as well; the receiver knows it by its ids.
+same_ids "$p" "$d/stored"
+end
+
+begin "otelprof send delivers a spool and empties it"
+run 1 500 OTELPROF_INTERVAL=100ms
+n=$(spooled)
+[ "$n" -ge 3 ] || bad "only $n files"
+touch "$d/spool/readme"
+receive tcp:127.0.0.1:0
+"$tool" send -o "$address" "$d/spool" > "$d/send.out" 2>&1
+equal "exit status" 0 $?
+grep -q "^$n files with .* sent, 1 others left alone$" "$d/send.out" || bad "$(cat "$d/send.out")"
+equal "files left" readme "$(ls "$d/spool")"
+stop_receive
+same_ids "$p" "$d/stored"
+end
+
+begin "otelprof send to a server, by the variables"
+run 1 300 OTELPROF_INTERVAL=100ms OTEL_EXPORTER_OTLP_COMPRESSION=gzip
+n=$(spooled)
+server answers:200
+env OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:$port/base" OTEL_EXPORTER_OTLP_COMPRESSION=none \
+    OTEL_EXPORTER_OTLP_HEADERS=x-extra=1 "$tool" send "$d/spool" > "$d/send.out" 2>&1
+equal "exit status" 0 $?
+equal "files left" 0 "$(spooled)"
+equal "requests" "$n" "$(requests)"
+grep -qv '^/base/v1development/profiles .*encoding=none .*extra=1$' "$d/server/requests" && bad "$(cat "$d/server/requests")"
+all_arrived
+stop_server
+end
+
+begin "otelprof send: what is refused, or finds nobody, stays"
+run 1 300 OTELPROF_INTERVAL=100ms
+n=$(spooled)
+server answers:404
+"$tool" send -o "http://127.0.0.1:$port" "$d/spool" > "$d/send.out" 2>&1
+equal "exit status" 1 $?
+equal "files left" "$n" "$(spooled)"
+grep -q 'HTTP status 404' "$d/send.out" || bad "$(cat "$d/send.out")"
+stop_server
+"$tool" send -t 1 -o http://127.0.0.1:1 "$d/spool" > "$d/send.out" 2>&1
+equal "exit status" 1 $?
+equal "files left" "$n" "$(spooled)"
+grep -q 'connection refused' "$d/send.out" || bad "$(cat "$d/send.out")"
+server answers:503
+"$tool" send -t 1 -o "http://127.0.0.1:$port" "$d/spool" > "$d/send.out" 2>&1
+equal "exit status" 1 $?
+equal "files left" "$n" "$(spooled)"
+stop_server
+end
+
+begin "otelprof send: profiles of any format, which stay; what is none is said"
+run 1 200
+receive tcp:127.0.0.1:0
+mkdir "$d/in"
+i=0
+for f in "$p"/*; do
+    "$tool" convert -o "$d/in/$i.jsonl.zst" "$f" > "$d/convert.out" 2>&1 || bad "$(cat "$d/convert.out")"
+    i=$((i + 1))
+done
+"$tool" send -o "$address" "$d"/in/* > "$d/send.out" 2>&1
+equal "exit status" 0 $?
+equal "files" "$i" "$(find "$d/in" -type f | wc -l)"
+echo nonsense > "$d/nonsense"
+"$tool" send -o "$address" "$d/nonsense" > "$d/send.out" 2>&1
+equal "exit status" 3 $?
+"$tool" send -o file:x "$d/nonsense" > "$d/send.out" 2>&1
+equal "exit status" 2 $?
+stop_receive
+same_ids "$p" "$d/stored"
+end
+
+begin "two senders and a process empty one spool together, nothing comes twice"
+run 1 2500 OTELPROF_INTERVAL=50ms
+n=$(spooled)
+[ "$n" -ge 20 ] || bad "only $n files"
+server answers:200
+"$tool" send -o "http://127.0.0.1:$port" "$d/spool" > "$d/send.1" 2>&1 &
+one=$!
+"$tool" send -o "http://127.0.0.1:$port" "$d/spool" > "$d/send.2" 2>&1 &
+two=$!
+wait $one || bad "$(cat "$d/send.1")"
+wait $two || bad "$(cat "$d/send.2")"
+# What one had while the other looked is gone by now.
+equal "files left" 0 "$(spooled)"
+equal "requests" "$n" "$(requests)"
+equal "distinct" "$n" "$(distinct)"
+all_arrived
+stop_server
+end
+
+begin "a message larger than a request goes out in parts that keep their ids"
+mine=$here here=$top/tests/interop
+host wide
+here=$mine
+env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%n.otlp" OTELPROF_MEMORY_LIMIT=512m OTELPROF_HEAP_INTERVAL=1 \
+    "$host" 39000 > "$d/prof.out" 2>&1
+[ "$(cat "$p"/*.otlp | wc -c)" -gt 4194304 ] || bad "it is not larger"
+server h2:status=0
+"$tool" send -o "grpc://127.0.0.1:$port" "$p"/*.otlp > "$d/send.out" 2>&1
+equal "exit status" 0 $?
+equal "requests" "$(ids "$p"/* | wc -l)" "$(requests)"
+stop_server
+receive tcp:127.0.0.1:0
+"$tool" send -o "$address" "$p"/*.otlp > "$d/send.out" 2>&1
+equal "exit status" 0 $?
+stop_receive
+same_ids "$p" "$d/stored"
+end
+
 begin "a spool that cannot be made is said"
 run 1 100 OTELPROF_SPOOL=/nonexistent/a/b OTELPROF_LOG=warn
 grep -q 'OTELPROF_SPOOL cannot be used' "$d/prof.err" || bad "$(cat "$d/prof.err")"

@@ -3,6 +3,7 @@
 # receive.sh: what arrives at a socket is stored whole, once, and never over another file; the rest is said.
 . "$(dirname "$0")/../common.sh"
 "$python" "$here/otlp_gen.py" good "$work/good.otlp"
+mkdir "$work/sent"
 
 # Starts the receiver with the arguments; $address is what it listens on, $receiver its process.
 start() {
@@ -21,16 +22,19 @@ stop() { # SIGNAL, STATUS
     equal "exit status" "$2" $?
 }
 
-stored() { # COUNT: files, all equal to what was sent
+stored() { # COUNT: files, each one that was sent
     equal "files" "$1" "$(find stored -type f | wc -l)"
-    for f in $(find stored -type f); do
-        cmp -s "$f" "$work/good.otlp" || bad "$f differs from what was sent"
-    done
+    sha256sum "$work"/sent/* | cut -d ' ' -f 1 | sort > sums.sent
+    find stored -type f -exec sha256sum {} + | cut -d ' ' -f 1 | sort > sums.stored
+    equal "files that were not sent" "" "$(comm -13 sums.sent sums.stored)"
 }
 
-send() { # script…: `c` is a connection, `frame` one framed message
-    "$python" - "$address" "$work/good.otlp" "$1" << 'P'
-import socket, struct, sys, time
+send() { # script…: `c` is a connection, `frame()` one framed message with ids of its own
+    rm -f "$work"/sent/*
+    "$python" - "$address" "$work/sent" "$1" "$here" << 'P'
+import os, random, socket, struct, sys, time
+sys.path.insert(0, sys.argv[4])
+import otlp_gen
 kind, rest = sys.argv[1].split(":", 1)
 def connect():
     if kind == "unix":
@@ -39,8 +43,20 @@ def connect():
         return s
     host, port = rest.rsplit(":", 1)
     return socket.create_connection((host.strip("[]"), int(port)))
-data = open(sys.argv[2], "rb").read()
-frame = struct.pack(">I", len(data)) + data
+count = 0
+def message():
+    global count
+    d = otlp_gen.good()
+    for p in d["profiles"]:
+        p["id"] = random.randbytes(16)
+    data = otlp_gen.encode(d)
+    open(sys.argv[2] + "/%d" % count, "wb").write(data)
+    count += 1
+    return data
+def framed(data):
+    return struct.pack(">I", len(data)) + data
+def frame(n=1):
+    return b"".join(framed(message()) for _ in range(n))
 exec(sys.argv[3])
 P
 }
@@ -49,8 +65,9 @@ for listen in tcp:127.0.0.1:0 unix:sock unix:@otelprof-test-$$; do
     begin "messages of several connections at once, $listen"
     start --listen $listen -o stored
     send 'cs = [connect() for _ in range(8)]
-for c in cs[1:]: c.sendall(frame * 3)
-for i in range(0, len(frame), 97): cs[0].sendall(frame[i:i + 97])
+for c in cs[1:]: c.sendall(frame(3))
+one = frame()
+for i in range(0, len(one), 97): cs[0].sendall(one[i:i + 97])
 for c in cs: c.close()'
     wait_for 10 test "$(find stored -name '*.otlp' | wc -l)" = 22
     wait_for 10 sh -c "[ \$(grep -c '^stored/' out) = 22 ]" || bad "$(grep -c '^stored/' out) messages are told"
@@ -64,7 +81,7 @@ done
 
 begin "the end: complete messages are stored, incomplete ones are told"
 start --listen tcp:127.0.0.1:0 -o stored
-send 'c = connect(); c.sendall(frame + frame[:50]); d = connect(); d.sendall(frame[:7]); d.close(); time.sleep(0.3)
+send 'c = connect(); c.sendall(frame() + frame()[:50]); d = connect(); d.sendall(frame()[:7]); d.close(); time.sleep(0.3)
 import os; os.kill(int(open("pid").read()), 15) if os.path.exists("pid") else None'
 wait_for 10 grep -q 'middle of a message' err || bad "the broken connection is not told: $(cat err)"
 stop INT 1
@@ -73,13 +90,13 @@ end
 
 begin "a given number of messages, then the end"
 start -l unix:sock -o stored --count 2
-send 'c = connect(); c.sendall(frame * 5)'
+send 'c = connect(); c.sendall(frame(5))'
 wait $receiver
 equal "exit status" 0 $?
 stored 2
 rm -rf stored
 start -l unix:sock -o stored --once
-send 'c = connect(); c.sendall(frame)'
+send 'c = connect(); c.sendall(frame())'
 wait $receiver
 equal "exit status" 0 $?
 stored 1
@@ -88,18 +105,49 @@ end
 begin "garbage: one line each, others are served"
 start -l tcp:127.0.0.1:0 -o stored
 send 'good = connect()
-for junk in (b"GET / HTTP/1.1\r\n\r\n", struct.pack(">I", 9) + b"x" * 9, b"\xff" * 100,
+data = message()
+for junk in (b"\x7fELF........", struct.pack(">I", 9) + b"x" * 9, b"\xff" * 100,
              struct.pack(">I", len(data) - 3) + data[:-3]):
     c = connect()
     c.sendall(junk)
     assert c.recv(1) == b"", "the connection is still there"
-good.sendall(frame)'
+good.sendall(frame())'
 wait_for 10 sh -c 'ls stored/*.otlp' > /dev/null
 wait_for 10 sh -c '[ $(wc -l < err) = 4 ]'
 stop TERM 1
 stored 1
 equal "lines" 4 "$(wc -l < err)"
 equal "claims over the limit" 2 "$(grep -c 'the limit is 67108864' err)"
+end
+
+begin "a message that comes again is stored once, by any receiver of the folder"
+start -l unix:sock -o stored
+send 'm = framed(message()); c = connect(); c.sendall(m * 3); c.close(); open("again", "wb").write(m)'
+wait_for 10 sh -c '[ $(wc -l < out) = 4 ]'
+stop TERM 0
+equal "told" 2 "$(grep -c 'there already' out)"
+stored 1
+start -l unix:sock -o stored
+mv "$work/sent" kept
+mkdir "$work/sent"
+send 'c = connect(); c.sendall(open("again", "rb").read()); c.close()'
+wait_for 10 grep -q 'there already' out
+stop TERM 0
+mv kept/* "$work/sent/"
+stored 1
+end
+
+begin "remains of a receiver that was killed go after an hour, and hinder nobody"
+mkdir stored
+: > stored/.otelprof-1-1.new
+: > stored/.otelprof-2-2.new
+: > stored/.hidden.new
+touch -d '2 hours ago' stored/.otelprof-1-1.new stored/.hidden.new
+start -l unix:sock -o stored --once
+send 'c = connect(); c.sendall(frame())'
+wait $receiver
+equal "exit status" 0 $?
+equal "files" ".hidden.new .otelprof-2-2.new" "$(cd stored && echo $(find . -name '.*.new' | sed 's,^[.]/,,' | sort))"
 end
 
 begin "names are made of the resource, and free"
@@ -112,11 +160,11 @@ d["resource"]["process.executable.name"] = "../../etc/x y;\n\u00e9"
 open("hostile.otlp", "wb").write(otlp_gen.encode(d))
 P
 start -l unix:sock -o stored
-send 'c = connect(); h = open("hostile.otlp", "rb").read(); c.sendall((struct.pack(">I", len(h)) + h) * 3); c.close()'
-wait_for 10 sh -c '[ $(ls stored | wc -l) = 3 ]'
+send 'c = connect(); h = open("hostile.otlp", "rb").read(); c.sendall(framed(h) * 3); c.close()'
+wait_for 10 sh -c '[ $(wc -l < out) = 4 ]'
 stop TERM 0
 equal "names" "otelprof-..-..-etc-x_y" "$(ls stored | head -n 1 | sed 's/[.][.]_[.][.]_etc_x_y.*/..-..-etc-x_y/')"
-equal "files" 3 "$(ls stored | wc -l)"
+equal "files" 1 "$(ls stored | wc -l)"
 end
 
 begin "sockets that are there already"
@@ -128,7 +176,7 @@ kill -9 $receiver
 wait $receiver 2> /dev/null
 [ -S sock ] || bad "no socket is left to test with"
 start -l unix:sock -o stored --once
-send 'c = connect(); c.sendall(frame)'
+send 'c = connect(); c.sendall(frame())'
 wait $receiver
 equal "exit status at a stale socket" 0 $?
 : > file

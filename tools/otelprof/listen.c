@@ -15,7 +15,7 @@
 
 #include "core/base/fmt.h"
 
-#define BACKLOG 64
+#define BACKLOG 512
 #define HOST_ROOM 256
 #define PORT_ROOM 32
 

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Received messages as files of a folder: whole or not at all, never over an existing one. */
+/*
+ * Received messages as files of a folder: whole or not at all, never over an existing one. A
+ * message whose profiles (by their ids) are there already is not stored again, so that a sender
+ * that has seen no answer may send it once more, also to another process with the same folder.
+ */
 #ifndef OTP_OTELPROF_STORE_H
 #define OTP_OTELPROF_STORE_H
 
@@ -18,10 +22,14 @@ struct otp_store {
 
 /* The folder, made when it is not there; false: a line with the reason was printed. */
 bool otp_store_open(struct otp_store *s, const char *folder);
-/*
- * Writes the bytes of m, whose content names the file. Writes its path to out_path (OTP_STORE_PATH
- * bytes); false: out_path holds the reason.
- */
-bool otp_store_add(struct otp_store *s, const struct otp_profiles *m, char *out_path);
+enum otp_stored {
+    OTP_STORED,
+    OTP_STORED_BEFORE, /* it is there already */
+    OTP_NOT_STORED,    /* out_path holds the reason */
+};
+
+/* Writes the bytes of m, whose content names the file. Writes its path to out_path (OTP_STORE_PATH
+ * bytes). */
+enum otp_stored otp_store_add(struct otp_store *s, const struct otp_profiles *m, char *out_path);
 
 #endif
