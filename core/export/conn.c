@@ -202,7 +202,7 @@ void otp_conn_wait(const struct otp_conn *c, bool for_output, uint64_t until_ns)
     switch (c->state) {
     case OTP_CONN_RESOLVING:
         fd = c->resolver.fd.fd;
-        events = POLLIN;
+        events = otp_resolver_wants(&c->resolver);
         until = c->resolver.limit_ns < until ? c->resolver.limit_ns : until;
         break;
     case OTP_CONN_CONNECTING:

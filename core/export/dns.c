@@ -11,6 +11,7 @@
 #define CLASS_IN 1U
 #define FLAG_RESPONSE 0x8000U
 #define FLAG_RECURSE 0x0100U
+#define FLAG_CUT 0x0200U
 #define OPCODE_MASK 0x7800U
 #define RCODE_MASK 0x000fU
 #define RCODE_NO_NAME 3U
@@ -174,5 +175,8 @@ enum otp_dns_result otp_dns_read(const struct otp_dns_question *q, struct otp_te
     for (unsigned i = 0; i < records && i < RECORDS_MAX && !r.failed; i++) {
         has_found = read_record(q, &r, port, all) || has_found;
     }
-    return has_found ? OTP_DNS_FOUND : OTP_DNS_NO_DATA;
+    if (has_found) {
+        return OTP_DNS_FOUND; /* also in an answer that is cut: one address will do */
+    }
+    return (flags & FLAG_CUT) != 0 ? OTP_DNS_CUT : OTP_DNS_NO_DATA;
 }

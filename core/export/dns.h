@@ -22,6 +22,7 @@ enum otp_dns_result {
     OTP_DNS_NO_DATA, /* the name exists, but has no address of this type */
     OTP_DNS_NO_NAME, /* there is no such name */
     OTP_DNS_FAILED,  /* the server could not or would not say */
+    OTP_DNS_CUT,     /* the answer has no room for an address: ask again over TCP */
     OTP_DNS_FOREIGN, /* not an answer to this question: wait on */
 };
 

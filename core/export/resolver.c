@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "core/base/fmt.h"
 #include "core/base/sys.h"
+#include "core/export/stream.h"
 
 #define CONF_BYTES_MAX 2048U
 #define DNS_PORT 53
@@ -192,24 +194,39 @@ static void stop_waiting(struct otp_resolver *r)
     r->is_waiting = false;
 }
 
-/* Sends the question to the next server; each gets a socket, and with it a port, of its own. */
+/* Sends the question, with its length in front over TCP, in one piece; false: it does not go out.
+ */
+static bool send_question(struct otp_resolver *r)
+{
+    unsigned char bytes[2 + OTP_DNS_MESSAGE_MAX];
+    size_t len = otp_dns_write(&r->question, bytes + 2);
+    size_t skip = r->over_tcp ? 0 : 2;
+    bytes[0] = (unsigned char)(len >> 8);
+    bytes[1] = (unsigned char)(len & 0xffU);
+    long whole = (long)(2 + len - skip);
+    return len > 0 && OTP_SYS6(SYS_sendto, r->fd.fd, bytes + skip, whole,
+                               MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0) == whole;
+}
+
+/* Asks the next server; each question gets a socket, and with it a port, of its own. */
 static bool ask(struct otp_resolver *r)
 {
-    unsigned char bytes[OTP_DNS_MESSAGE_MAX];
     const struct otp_address *server = &r->conf.servers.items[r->tries % r->conf.servers.count];
-    int type = SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    int kind = r->over_tcp ? SOCK_STREAM : SOCK_DGRAM;
+    int type = kind | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
     otp_sys_random(&r->question.id, sizeof(r->question.id));
     r->question.type = r->asks_v6 ? OTP_DNS_TYPE_AAAA : OTP_DNS_TYPE_A;
     r->question.name = otp_text_make(r->name, r->name_len);
     r->tries++;
-    size_t len = otp_dns_write(&r->question, bytes);
-    if (len == 0 ||
-        otp_fd_adopt(&r->fd, OTP_SYS3(SYS_socket, server->to.any.sa_family, type, 0)) != 0) {
+    r->is_sent = false;
+    r->tcp_len = 0;
+    if (otp_fd_adopt(&r->fd, OTP_SYS3(SYS_socket, server->to.any.sa_family, type, 0)) != 0) {
         return false;
     }
-    if (OTP_SYS3(SYS_connect, r->fd.fd, &server->to, server->len) < 0 ||
-        OTP_SYS6(SYS_sendto, r->fd.fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0) < 0) {
+    long connected = OTP_SYS3(SYS_connect, r->fd.fd, &server->to, server->len);
+    bool is_under_way = r->over_tcp && (connected == -EINPROGRESS || connected == -EINTR);
+    if ((connected < 0 && !is_under_way) || (!r->over_tcp && !send_question(r))) {
         stop_waiting(r);
         return false;
     }
@@ -218,16 +235,13 @@ static bool ask(struct otp_resolver *r)
     return true;
 }
 
-/* The answer, when one is there; OTP_DNS_FOREIGN: not yet. */
-static enum otp_dns_result hear(struct otp_resolver *r, struct otp_addresses *out)
+/* The answer over UDP, when one is there; OTP_DNS_FOREIGN: not yet. */
+static enum otp_dns_result hear_datagrams(struct otp_resolver *r, struct otp_addresses *out)
 {
     char bytes[OTP_DNS_MESSAGE_MAX];
     enum otp_dns_result result = OTP_DNS_FOREIGN;
 
     while (result == OTP_DNS_FOREIGN) {
-        if (!otp_fd_is_ours(&r->fd)) {
-            return OTP_DNS_FAILED;
-        }
         long n = OTP_SYS6(SYS_recvfrom, r->fd.fd, bytes, sizeof(bytes), MSG_DONTWAIT, 0, 0);
         if (n == -EAGAIN || n == -EINTR) {
             break;
@@ -237,8 +251,58 @@ static enum otp_dns_result hear(struct otp_resolver *r, struct otp_addresses *ou
         }
         result = otp_dns_read(&r->question, otp_text_make(bytes, (size_t)n), r->port, out);
     }
+    return result;
+}
+
+/* How many bytes of length and answer are waited for: no more than there is room. */
+static size_t stream_goal(const struct otp_resolver *r)
+{
+    size_t len = (size_t)r->tcp[0] << 8 | r->tcp[1];
+    return r->tcp_len < 2 ? 2 : 2 + (len < OTP_RESOLVER_TCP_MAX ? len : OTP_RESOLVER_TCP_MAX);
+}
+
+/* The same over TCP: the connection, the question, the answer. */
+static enum otp_dns_result hear_stream(struct otp_resolver *r, struct otp_addresses *out)
+{
+    if (!r->is_sent) {
+        if (!otp_stream_wait(r->fd.fd, POLLOUT, 0)) {
+            return OTP_DNS_FOREIGN;
+        }
+        if (otp_stream_take_error(&r->fd) != 0 || !send_question(r)) {
+            return OTP_DNS_FAILED;
+        }
+        r->is_sent = true;
+    }
+    while (r->tcp_len < stream_goal(r)) {
+        long n = OTP_SYS6(SYS_recvfrom, r->fd.fd, r->tcp + r->tcp_len, stream_goal(r) - r->tcp_len,
+                          MSG_DONTWAIT, 0, 0);
+        if (n == -EAGAIN || n == -EINTR) {
+            return OTP_DNS_FOREIGN;
+        }
+        if (n <= 0) {
+            return OTP_DNS_FAILED;
+        }
+        r->tcp_len += (size_t)n;
+    }
+    struct otp_text answer = otp_text_make((const char *)r->tcp + 2, r->tcp_len - 2);
+    enum otp_dns_result result = otp_dns_read(&r->question, answer, r->port, out);
+    /* Nothing else will come over this connection. */
+    return result == OTP_DNS_FOREIGN || result == OTP_DNS_CUT ? OTP_DNS_FAILED : result;
+}
+
+static enum otp_dns_result hear(struct otp_resolver *r, struct otp_addresses *out)
+{
+    if (!otp_fd_is_ours(&r->fd)) {
+        return OTP_DNS_FAILED;
+    }
+    enum otp_dns_result result = r->over_tcp ? hear_stream(r, out) : hear_datagrams(r, out);
     bool is_late = otp_sys_monotonic_ns() >= r->limit_ns;
     return result == OTP_DNS_FOREIGN && is_late ? OTP_DNS_FAILED : result;
+}
+
+short otp_resolver_wants(const struct otp_resolver *r)
+{
+    return r->over_tcp && !r->is_sent ? POLLOUT : POLLIN;
 }
 
 /* The next question after a result; false: there is none left. */
@@ -272,6 +336,11 @@ enum otp_status otp_resolver_turn(struct otp_resolver *r, struct otp_addresses *
             return OTP_AGAIN;
         }
         stop_waiting(r);
+        r->over_tcp = result == OTP_DNS_CUT;
+        if (r->over_tcp) {
+            r->tries--; /* the same server once more */
+            continue;
+        }
         if (!next_question(r, result, out)) {
             break;
         }

@@ -89,6 +89,10 @@ START_TEST(test_foreign_answers)
     copy[3] = 0x80;
     copy[7] = 0;
     ck_assert_int_eq((int)read_answer(copy, sizeof(answer) - 1), OTP_DNS_NO_DATA);
+    copy[2] |= 2;
+    ck_assert_int_eq((int)read_answer(copy, sizeof(answer) - 1), OTP_DNS_CUT);
+    copy[7] = 2;
+    ck_assert_int_eq((int)read_answer(copy, sizeof(answer) - 1), OTP_DNS_FOUND);
 }
 END_TEST
 
@@ -112,6 +116,7 @@ END_TEST
 /* ---- the resolver ---- */
 
 static int server = -1;
+static int listener = -1; /* over TCP, at the same port */
 static char conf_path[64];
 static struct otp_resolver resolver;
 
@@ -124,6 +129,10 @@ static void write_conf(const char *rest)
     ck_assert_int_ge(server, 0);
     ck_assert_int_eq(bind(server, (const struct sockaddr *)&a, sizeof(a)), 0);
     ck_assert_int_eq(getsockname(server, (struct sockaddr *)&a, &len), 0);
+    listener = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_ge(listener, 0);
+    ck_assert_int_eq(bind(listener, (const struct sockaddr *)&a, sizeof(a)), 0);
+    ck_assert_int_eq(listen(listener, 4), 0);
     snprintf(conf_path, sizeof(conf_path), "/tmp/otp-resolv-%d", getpid());
     FILE *f = fopen(conf_path, "w");
     ck_assert_ptr_nonnull(f);
@@ -136,6 +145,7 @@ static void tear_down(void)
     otp_resolver_stop(&resolver);
     if (server >= 0) {
         close(server);
+        close(listener);
         unlink(conf_path);
     }
 }
@@ -146,16 +156,12 @@ static enum otp_status start(const char *host)
     return otp_resolver_start(&resolver, otp_text_of(host), 99, "/nonexistent", conf_path, &found);
 }
 
-/* Takes the next question and answers it: code 0 with an address, else the code. */
-static void serve(const char *want_name, unsigned type, unsigned code)
+/* Checks the question of n bytes at m and makes it the answer: code 0 with an address, else the
+ * code; its length. */
+static size_t make_answer(unsigned char *m, ssize_t n, const char *want_name, unsigned type,
+                          unsigned code)
 {
-    unsigned char m[OTP_DNS_MESSAGE_MAX];
     char name[300] = "";
-    struct sockaddr_in from;
-    socklen_t from_len = sizeof(from);
-    struct pollfd p = {.fd = server, .events = POLLIN};
-    ck_assert_int_eq(poll(&p, 1, PATIENCE_MS), 1);
-    ssize_t n = recvfrom(server, m, sizeof(m), 0, (struct sockaddr *)&from, &from_len);
     ck_assert_int_gt(n, 16);
     for (size_t pos = 12; m[pos] != 0; pos += m[pos] + 1U) {
         snprintf(name + strlen(name), sizeof(name) - strlen(name), "%s%.*s", pos > 12 ? "." : "",
@@ -176,12 +182,30 @@ static void serve(const char *want_name, unsigned type, unsigned code)
         memset(m + len + 12, (int)type, data);
         len += 12 + data;
     }
+    return len;
+}
+
+#define CUT 16U /* an answer without addresses that says it is cut */
+
+/* Takes the next question and answers it. */
+static void serve(const char *want_name, unsigned type, unsigned code)
+{
+    unsigned char m[OTP_DNS_MESSAGE_MAX];
+    struct sockaddr_in from;
+    socklen_t from_len = sizeof(from);
+    struct pollfd p = {.fd = server, .events = POLLIN};
+    ck_assert_int_eq(poll(&p, 1, PATIENCE_MS), 1);
+    ssize_t n = recvfrom(server, m, sizeof(m), 0, (struct sockaddr *)&from, &from_len);
+    size_t len = make_answer(m, n, want_name, type, code);
+    if (code == CUT) {
+        m[2] |= 2;
+    }
     sendto(server, m, len, 0, (const struct sockaddr *)&from, from_len);
 }
 
 static enum otp_status next(void)
 {
-    struct pollfd p = {.fd = resolver.fd.fd, .events = POLLIN};
+    struct pollfd p = {.fd = resolver.fd.fd, .events = otp_resolver_wants(&resolver)};
     (void)poll(&p, 1, PATIENCE_MS);
     return otp_resolver_turn(&resolver, &found);
 }
@@ -251,6 +275,76 @@ START_TEST(test_a_server_that_is_not_there)
 }
 END_TEST
 
+/* Takes the question over TCP and answers it in pieces; claimed: the length that is said, 0: its
+ * own. */
+static int serve_tcp(const char *want_name, unsigned type, size_t claimed)
+{
+    unsigned char m[2 + OTP_DNS_MESSAGE_MAX];
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+    ck_assert_int_eq(poll(&p, 1, PATIENCE_MS), 1);
+    int fd = accept(listener, NULL, NULL);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq((int)next(), OTP_AGAIN); /* now the question goes out */
+    ssize_t n = recv(fd, m, sizeof(m), 0);
+    ck_assert_int_gt(n, 18);
+    ck_assert_int_eq(m[0] << 8 | m[1], n - 2);
+    size_t len = make_answer(m + 2, n - 2, want_name, type, 0);
+    claimed = claimed == 0 ? len : claimed;
+    m[0] = (unsigned char)(claimed >> 8);
+    m[1] = (unsigned char)claimed;
+    for (size_t i = 0; i < len + 2; i++) {
+        ck_assert_int_eq(send(fd, m + i, 1, MSG_NOSIGNAL), 1);
+        if (i < len + 1) {
+            ck_assert_int_eq((int)next(), OTP_AGAIN);
+        }
+    }
+    return fd;
+}
+
+START_TEST(test_an_answer_without_room_is_asked_for_over_tcp)
+{
+    write_conf("");
+    ck_assert_int_eq((int)start("a.b"), OTP_AGAIN);
+    serve("a.b", OTP_DNS_TYPE_A, CUT);
+    ck_assert_int_eq((int)next(), OTP_AGAIN);
+    ck_assert_int_eq(otp_resolver_wants(&resolver), POLLOUT);
+    int fd = serve_tcp("a.b", OTP_DNS_TYPE_A, 0);
+    ck_assert_int_eq((int)next(), OTP_AGAIN);
+    serve("a.b", OTP_DNS_TYPE_AAAA, 3); /* over UDP again */
+    ck_assert_int_eq((int)next(), OTP_OK);
+    ck_assert_uint_eq(found.count, 1);
+    close(fd);
+}
+END_TEST
+
+/* A server that closes, or says that its answer is longer than anybody reads, costs a try. */
+START_TEST(test_bad_answers_over_tcp)
+{
+    write_conf("options attempts:1");
+    ck_assert_int_eq((int)start("a.b"), OTP_AGAIN);
+    serve("a.b", OTP_DNS_TYPE_A, CUT);
+    ck_assert_int_eq((int)next(), OTP_AGAIN);
+    int fd = serve_tcp("a.b", OTP_DNS_TYPE_A, 65535);
+    ck_assert_int_eq((int)next(), OTP_AGAIN);
+    static unsigned char noise[OTP_RESOLVER_TCP_MAX];
+    ck_assert_int_gt(send(fd, noise, sizeof(noise), MSG_NOSIGNAL), 0);
+    ck_assert_int_eq((int)next(), OTP_AGAIN); /* its address is taken, and AAAA asked for */
+    ck_assert_uint_eq(found.count, 1);
+    close(fd);
+    serve("a.b", OTP_DNS_TYPE_AAAA, CUT);
+    ck_assert_int_eq((int)next(), OTP_AGAIN);
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+    ck_assert_int_eq(poll(&p, 1, PATIENCE_MS), 1);
+    close(accept(listener, NULL, NULL));
+    enum otp_status status = OTP_AGAIN;
+    for (int i = 0; i < 100 && status == OTP_AGAIN; i++) {
+        status = next();
+    }
+    ck_assert_int_eq((int)status, OTP_OK);
+    ck_assert_uint_eq(found.count, 1);
+}
+END_TEST
+
 START_TEST(test_names_that_are_none)
 {
     conf_path[0] = '\0';
@@ -301,6 +395,8 @@ static Suite *make_suite(void)
     tcase_add_test(t, test_a_complete_name_is_not_searched);
     tcase_add_test(t, test_a_failing_server_is_asked_again_and_then_given_up);
     tcase_add_test(t, test_a_server_that_is_not_there);
+    tcase_add_test(t, test_an_answer_without_room_is_asked_for_over_tcp);
+    tcase_add_test(t, test_bad_answers_over_tcp);
     tcase_add_test(t, test_names_that_are_none);
     tcase_add_test(t, test_conf_is_bounded);
     suite_add_tcase(s, t);
