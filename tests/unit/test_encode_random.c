@@ -108,6 +108,68 @@ END_TEST
 /* ---- tee ---- */
 
 /* Tells random to builder alone (tee: false) or behind a tee with others; gives the bytes. */
+/* Appends what part number of the message says to got; false: there is no such part. */
+static bool add_part(struct enc_rig *r, size_t number, struct enc_lines *got)
+{
+    otp_buf_clear(&r->out);
+    enum otp_status status = otp_otlp_builder_finish_part(r->builder, number, &r->out);
+    if (status == OTP_NOT_FOUND) {
+        ck_assert_uint_eq(r->out.len, 0);
+        return false;
+    }
+    ck_assert_int_eq(status, OTP_OK);
+    ENC_PB(ProfilesData) *part = enc_decode(r->out.data, r->out.len);
+    enc_check_rules(part); /* among them: nothing in the dictionary that no sample needs */
+    ck_assert_uint_eq(part->n_resource_profiles, 1);
+    ck_assert_uint_eq(part->resource_profiles[0]->n_scope_profiles, 1);
+    ck_assert_uint_eq(part->resource_profiles[0]->scope_profiles[0]->n_profiles, 1);
+    const ENC_PB(Profile) *whole = enc_rig_profile(r, number - 1);
+    const ENC_PB(Profile) *alone = part->resource_profiles[0]->scope_profiles[0]->profiles[0];
+    ck_assert_uint_eq(alone->profile_id.len, 16);
+    ck_assert_mem_eq(alone->profile_id.data, whole->profile_id.data, 16);
+    ck_assert_uint_eq(alone->n_samples, whole->n_samples);
+    enc_dump(part, got);
+    enc_free(part);
+    return true;
+}
+
+/* The parts of a message say together what it says, under the same ids, and change nothing. */
+START_TEST(test_parts_say_what_the_whole_says)
+{
+    size_t parts = 0;
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        const struct enc_random random = {.seed = seed, .samples = 80, .fold = seed % 2 == 0};
+        const struct otp_otlp_options options = {.fold_counts = random.fold};
+        struct enc_lines want = {0};
+        struct enc_lines got = {0};
+        struct enc_rig r;
+        enc_rig_init(&r, &options);
+        ck_assert_int_eq(enc_random_tell(&random, r.v, NULL), OTP_OK);
+        enc_rig_finish(&r);
+        enc_dump(r.data, &want);
+        size_t count = r.data->resource_profiles[0]->scope_profiles[0]->n_profiles;
+        size_t number = 1;
+        while (add_part(&r, number, &got)) {
+            number++;
+        }
+        ck_assert_uint_eq(number - 1, count);
+        enc_lines_sort(&want);
+        enc_lines_sort(&got);
+        ck_assert_uint_eq(got.count, want.count);
+        for (size_t i = 0; i < want.count; i++) {
+            ck_assert_str_eq(got.text[i], want.text[i]);
+        }
+        ck_assert_int_eq(otp_otlp_builder_finish_part(r.builder, 0, &r.out), OTP_INVALID);
+        enc_rig_finish(&r);
+        parts += count;
+        enc_lines_free(&want);
+        enc_lines_free(&got);
+        enc_rig_fini(&r);
+    }
+    ck_assert_uint_gt(parts, 30);
+}
+END_TEST
+
 static void tell_both_ways(const struct enc_random *random)
 {
     const struct otp_otlp_options options[3] = {
@@ -313,6 +375,7 @@ int main(void)
     Suite *suite = suite_create("encode_random");
     TCase *t = tcase_create("random");
     tcase_set_timeout(t, 120);
+    tcase_add_test(t, test_parts_say_what_the_whole_says);
     tcase_add_test(t, test_says_what_was_told);
     tcase_add_test(t, test_memory_limit);
     tcase_add_test(t, test_tee_equals_separate_visits);
