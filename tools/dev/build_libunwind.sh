@@ -3,9 +3,8 @@
 # build_libunwind.sh OUT: puts a position-independent libunwind.a and its headers into OUT.
 #
 # The distribution's own libunwind.a is not position independent, so it cannot become part of a shared
-# object; the release in its source package can. That is fetched through private copies of the machine's
-# apt sources (signatures checked, nothing of the machine's package state changed), built once, and kept in
-# a cache under a key made of distribution, compiler, flags and recipe.
+# object; the release in its source package can. That is fetched (apt_source.sh), built once, and kept in a cache
+# under a key made of distribution, compiler, flags and recipe.
 #
 # OTELPROF_CACHE  cache directory (default $HOME/.cache/libotelprof)
 # LIBUNWIND_SRC   an unpacked libunwind source tree to use instead of the source package
@@ -55,40 +54,12 @@ install_kept() {
     echo "$key" > "$out/key"
 }
 
-# Suites of the distribution itself only: other repositories need not offer sources.
-private_sources() {
-    codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-    for list in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
-        [ ! -f "$list" ] || sed -n -E "s/^deb(-src)?[[:space:]]+((\[[^]]*\][[:space:]]*)?[^[:space:]]+[[:space:]]+$codename(-updates|-security|\/updates)?[[:space:]].*)/deb-src \2/p" "$list"
-    done | sort -u > "$work/etc/own.list"
-    for list in /etc/apt/sources.list.d/*.sources; do
-        [ -f "$list" ] || continue
-        awk -v code="$codename" 'BEGIN { RS = ""; ORS = "\n\n" }
-            $0 ~ "(^|\n)Suites:[^\n]*[ \t]" code "([ \t\n-]|$)" {
-                gsub(/(^|\n)Types:[^\n]*/, "\nTypes: deb-src"); sub(/^\n/, ""); print }' "$list"
-    done > "$work/etc/own.sources"
-    mkdir -p "$work/etc/parts"
-    cp "$work/etc/own.list" "$work/etc/own.sources" "$work/etc/parts/"
-    cat "$work/etc/own.list" "$work/etc/own.sources" | grep -q . ||
-        fail "no apt source of '$codename' found; set LIBUNWIND_SRC to a libunwind 1.6 source tree"
-}
-
 fetch_source() {
-    need apt-get tar gzip
-    mkdir -p "$work/etc" "$work/lists/partial" "$work/cache/archives/partial"
-    private_sources
-    set -- -qq -o Dir::Etc::SourceList=/dev/null -o "Dir::Etc::SourceParts=$work/etc/parts" \
-        -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User= \
-        -o Acquire::Languages=none
+    need tar
     (
-        cd "$work"
-        apt-get "$@" update > apt.log 2>&1 &&
-            apt-get "$@" source --download-only --tar-only libunwind >> apt.log 2>&1 &&
-            mkdir source && tar -xf libunwind_*.orig.tar.* -C source --strip-components=1 >> apt.log 2>&1
-    ) || {
-        sed 's/^/  /' "$work/apt.log" >&2
-        fail "cannot fetch the source package libunwind; set LIBUNWIND_SRC to a source tree instead"
-    }
+        sh "$(dirname "$0")/apt_source.sh" "$work" libunwind && cd "$work" && mkdir source &&
+            tar -xf libunwind_*.orig.tar.* -C source --strip-components=1
+    ) || fail "cannot fetch the source package libunwind; set LIBUNWIND_SRC to a source tree instead"
 }
 
 build() {
