@@ -40,6 +40,7 @@ struct otp_real {
     size_t (*malloc_usable_size)(void *p);
     /* A memalign whose blocks this free accepts, or NULL; see otp_real_init. */
     void *(*tag_memalign)(size_t alignment, size_t size);
+    int (*clone)(int (*start)(void *), void *stack, int flags, void *arg, ...);
     int (*pthread_create)(pthread_t *out, const pthread_attr_t *attr, void *(*start)(void *),
                           void *arg);
     void (*pthread_exit)(void *result);

@@ -89,6 +89,7 @@ static const struct wanted wanted[] = {
     WANT("valloc", valloc),
     WANT("pvalloc", pvalloc),
     WANT("malloc_usable_size", malloc_usable_size),
+    WANT("clone", clone),
     WANT("pthread_create", pthread_create),
     WANT("pthread_exit", pthread_exit),
     WANT("pthread_setname_np", pthread_setname_np),

@@ -25,6 +25,7 @@ struct otp_capture_settings {
     uint32_t max_depth;     /* frames, the marker of a cut stack included */
     uint32_t ring_bytes;    /* power of two */
     uint64_t cpu_period_ns; /* of periods that begin now; atomic, changed by the worker */
+    uint64_t kernel_tick_ns; /* how often the kernel looks at timers on CPU clocks */
     uint64_t heap_interval; /* mean bytes between samples; 1: every allocation. As above */
     uintptr_t own_start;    /* our own code, left out of stacks */
     uintptr_t own_end;

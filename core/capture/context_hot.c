@@ -41,15 +41,8 @@ static struct entry *claim(uint32_t *out_number)
         return NULL;
     }
     struct entry **slot = &chunks[number / CHUNK_CONTEXTS];
-    if (otp_load_acquire(slot) == NULL) {
-        struct entry *fresh = otp_hotmem_map(CHUNK_CONTEXTS * sizeof(*fresh));
-        struct entry *none = NULL;
-        if (fresh == NULL) {
-            return NULL;
-        }
-        if (!otp_cas_acq_rel(slot, &none, fresh)) {
-            otp_hotmem_unmap(fresh, CHUNK_CONTEXTS * sizeof(*fresh));
-        }
+    if (otp_hotmem_share((otp_hotmem_slot *)slot, CHUNK_CONTEXTS * sizeof(**slot)) == NULL) {
+        return NULL;
     }
     *out_number = number;
     return entry_of(number);

@@ -57,16 +57,8 @@ static struct entry *claim(uint32_t *out_number)
         return NULL;
     }
     struct entry **slot = &chunks[number / CHUNK_OBJECTS];
-    if (otp_load_acquire(slot) == NULL) {
-        size_t bytes = CHUNK_OBJECTS * sizeof(struct entry);
-        struct entry *fresh = otp_hotmem_map(bytes);
-        struct entry *none = NULL;
-        if (fresh == NULL) {
-            return NULL;
-        }
-        if (!otp_cas_acq_rel(slot, &none, fresh)) {
-            otp_hotmem_unmap(fresh, bytes);
-        }
+    if (otp_hotmem_share((otp_hotmem_slot *)slot, CHUNK_OBJECTS * sizeof(**slot)) == NULL) {
+        return NULL;
     }
     *out_number = number;
     return entry_of(number);

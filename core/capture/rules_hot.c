@@ -22,19 +22,7 @@ static struct slot *table;
 
 static struct slot *get_table(void)
 {
-    struct slot *t = otp_load_acquire(&table);
-    if (t != NULL) {
-        return t;
-    }
-    struct slot *fresh = otp_hotmem_map(SLOTS * sizeof(*fresh));
-    if (fresh == NULL) {
-        return NULL;
-    }
-    if (otp_cas_acq_rel(&table, &t, fresh)) {
-        return fresh;
-    }
-    otp_hotmem_unmap(fresh, SLOTS * sizeof(*fresh));
-    return t;
+    return otp_hotmem_share((otp_hotmem_slot *)&table, SLOTS * sizeof(*table));
 }
 
 static uint64_t key_of(uintptr_t addr)

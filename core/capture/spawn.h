@@ -14,6 +14,8 @@ struct otp_thread *otp_spawn_prepare(const pthread_attr_t *attr, void *(*start)(
 struct otp_thread *otp_spawn_prepare_c11(int (*start)(void *), void *arg);
 /* Start routine of a C11 thread whose record is arg. */
 int otp_thread_run_c11(void *arg);
+/* A thread tid that clone(2) made to run start: it is sampled from its birth on. Context: hot. */
+void otp_spawn_cloned(int32_t tid, int (*start)(void *));
 /* The calling thread has got a new name; or another has: all will look. Context: hot. */
 void otp_spawn_named(bool is_self, const char *name);
 /* Stack size of threads made without attributes; read once. Context: init. */

@@ -5,9 +5,11 @@
 #include <sys/resource.h>
 
 #include "core/base/atomic.h"
+#include "core/base/map.h"
 #include "core/base/real.h"
 #include "core/base/sys.h"
 #include "core/capture/capture.h"
+#include "core/capture/timer.h"
 
 #define FALLBACK_STACK ((size_t)2 << 20) /* glibc's when the limit is infinite */
 
@@ -60,6 +62,27 @@ int otp_thread_run_c11(void *arg)
     t->last_leaf = (uintptr_t)t->start_c11;
     otp_thread_end();
     return result;
+}
+
+void otp_spawn_cloned(int32_t tid, int (*start)(void *))
+{
+    if (!otp_settings.is_cpu_on || !otp_capture_is_on() ||
+        otp_sys_getpid() != otp_settings.pid) {
+        return;
+    }
+    struct otp_thread *t = otp_thread_claim();
+    if (t == NULL) {
+        return;
+    }
+    otp_thread_prepare(t, NULL, NULL, 0);
+    t->start_c11 = start;
+    t->tid = tid;
+    t->is_adopted = 1;
+    t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid);
+    otp_thread_set_name(t, t->start_name);
+    if (!otp_timer_start_from_birth(t)) {
+        otp_thread_unclaim(t); /* it may have ended already */
+    }
 }
 
 void otp_spawn_named(bool is_self, const char *name)

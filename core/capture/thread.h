@@ -54,7 +54,7 @@ struct otp_thread {
     int32_t timer_id;
     struct otp_pace pace[2]; /* the one in force, which due names, and the one before or after it */
     uint64_t due;            /* epoch of the pace, ends of its periods told; atomic, see timer.h */
-    uint32_t credit; /* periods that ticks of its perf event stand for and that are not due yet */
+    uint64_t timer_seen_ns; /* reading of its CPU clock at the timer's last tick, when it has a perf event */
     uintptr_t last_leaf;  /* function that the thread has returned from when it ends; 0: none */
     uint64_t random;      /* state of the generator; whoever starts the timer uses it */
     struct otp_cost cost; /* written by the thread, added up by the worker */

@@ -50,6 +50,7 @@ static struct otp_thread *claim_existing(uint32_t count)
     for (uint32_t n = otp_load_relaxed(&lowest_free); n < count; n++) {
         struct otp_thread *t = otp_thread_get(n);
         if (t != NULL && try_claim(t)) {
+            t->number = n;
             otp_store_relaxed(&lowest_free, n + 1);
             return t;
         }
@@ -70,16 +71,8 @@ static bool add_chunk(uint32_t idx)
         return false;
     }
     size_t bytes = CHUNK_THREADS * sizeof(struct otp_thread);
-    struct otp_thread *fresh = otp_hotmem_map(bytes);
-    if (fresh == NULL) {
+    if (otp_hotmem_share((otp_hotmem_slot *)&chunks[idx], bytes) == NULL) { /* pairs: THREAD-CHUNK */
         return false;
-    }
-    for (uint32_t i = 0; i < CHUNK_THREADS; i++) {
-        fresh[i].number = idx * CHUNK_THREADS + i;
-    }
-    struct otp_thread *none = NULL;
-    if (!otp_cas_acq_rel(&chunks[idx], &none, fresh)) { /* pairs: THREAD-CHUNK */
-        otp_hotmem_unmap(fresh, bytes);
     }
     uint32_t expected = idx;
     (void)otp_cas_acq_rel(&chunk_count, &expected, idx + 1);
@@ -101,7 +94,7 @@ struct otp_thread *otp_thread_claim(void)
             t->alt_high = 0;
             otp_timer_forget(t);
             t->last_leaf = 0;
-            t->credit = 0;
+            t->timer_seen_ns = 0;
             t->start = NULL;
             t->start_c11 = NULL;
             t->context = 0;
@@ -263,6 +256,7 @@ void otp_thread_forget_others(void)
         }
         t->has_timer = 0;    /* timers are not inherited */
         otp_timer_forget(t); /* the child's clocks begin anew */
+        t->timer_seen_ns = 0;
         if (t->ring != NULL) {
             otp_ring_init(t->ring, t->ring->size);
         }

@@ -22,9 +22,8 @@
 #include "core/capture/timer.h"
 #include "core/capture/unwind.h"
 
-/* Periods; with one of 1 ms, what the kernel's own ticks leave out is a tenth of that on average.
- */
-#define CREDIT_MAX 40U
+/* Periods due that only time outside of the program's own code explains: page faults, a machine that stood still. */
+#define FAR_BEHIND 40U
 
 /* What the part on the scratch stack needs. */
 struct tick {
@@ -33,10 +32,10 @@ struct tick {
     const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
     uint64_t cpu_now_ns; /* of the thread */
-    uint64_t most;       /* periods to take, */
-    uint64_t taken;      /* and taken */
-    bool is_event;       /* a perf event's tick, not a timer's */
-    uintptr_t leaf;      /* function to put below the stack; 0: none */
+    bool is_span;        /* it stands for the time between these two, due or not; otherwise for what is due */
+    uint64_t from_ns;
+    uint64_t to_ns;
+    uintptr_t leaf; /* function to put below the stack; 0: none */
 };
 
 static void sample(void *arg)
@@ -58,11 +57,11 @@ static void sample(void *arg)
         return;
     }
     uint64_t period;
-    uint64_t count = otp_timer_take(t, k->cpu_now_ns, k->most, &period);
+    uint64_t count = k->is_span ? otp_timer_take_between(t, k->from_ns, k->to_ns, &period)
+                                : otp_timer_take(t, k->cpu_now_ns, &period);
     if (count == 0) {
         return; /* the worker was faster */
     }
-    k->taken = count;
     rec->type = OTP_RECORD_CPU;
     rec->context = otp_load_relaxed(&t->context);
     rec->count = (uint32_t)count;
@@ -88,7 +87,8 @@ static void take(struct tick *k, uintptr_t sp)
     if (!otp_thread_enter(t, sp)) {
         return;
     }
-    bool is_due = k->most != 0 && otp_timer_due(t, k->cpu_now_ns) != 0;
+    bool is_due = (k->is_span ? otp_timer_between(t, k->from_ns, k->to_ns)
+                              : otp_timer_due(t, k->cpu_now_ns)) != 0;
     t->scratch = is_due ? otp_scratch_claim() : 0;
     if (OTP_LIKELY(t->scratch != 0)) {
         void *base = otp_scratch_base(t->scratch);
@@ -118,27 +118,35 @@ static bool is_at_syscall(const ucontext_t *uc)
 }
 
 /*
- * How much of what is due a tick stands for, in a thread with a perf event. The event ticks while
- * the thread runs code of its own, and each of its ticks stands for one period; one that comes
- * before its period is due has it credited, for the next. What is left over was used inside the
- * kernel, where only the timer ticks, which shows when the thread comes back; anywhere else the
- * timer has nothing to say. So much that chance does not explain it (page faults, a machine that
- * stood still) is taken at once.
+ * When the kernel's tick was that made the timer's signal, by the thread's CPU clock. In a system call the signal waits
+ * for the call's end. What the call has used until then is not booked yet; the tick was anywhere in it, or in its last
+ * part when it took longer than from one tick to the next: in the middle on average.
  */
-static uint64_t most_of(const struct tick *k, const ucontext_t *uc)
+static uint64_t tick_time(const struct tick *k, uint64_t due)
 {
-    const struct otp_thread *t = k->thread;
-    if (otp_load_relaxed(&t->perf_fd) == 0) {
-        return UINT64_MAX;
-    }
+    uint64_t call_ns = due * otp_load_relaxed(&otp_settings.cpu_period_ns);
+    uint64_t part_ns = call_ns < otp_settings.kernel_tick_ns ? call_ns : otp_settings.kernel_tick_ns;
+    return k->cpu_now_ns - part_ns / 2;
+}
+
+/*
+ * What a timer's tick stands for in a thread with a perf event. The event ticks at each period that ends while the
+ * thread runs code of its own, and stands for all that is due; the timer ticks wherever the thread is. So the timer's
+ * ticks share the time out between system calls (the next instruction tells, when the thread comes back) and the rest,
+ * and the event's share the rest out. A timer's tick at a system call therefore stands for the time since the timer's
+ * tick before, even for time that the event's ticks have booked: they are then ahead, and book less afterwards.
+ * Elsewhere the timer has nothing to say, unless so much is due that no event can have come.
+ */
+static void share_out(struct tick *k, const ucontext_t *uc)
+{
+    struct otp_thread *t = k->thread;
     uint64_t due = otp_timer_due(t, k->cpu_now_ns);
-    if (due > t->credit + CREDIT_MAX) {
-        return UINT64_MAX;
-    }
-    if (k->is_event) {
-        return 1 + (uint64_t)t->credit;
-    }
-    return is_at_syscall(uc) && due > t->credit ? due - t->credit : 0;
+    bool is_call = is_at_syscall(uc);
+    uint64_t seen_ns = is_call ? tick_time(k, due) : k->cpu_now_ns;
+    k->is_span = due <= FAR_BEHIND;
+    k->from_ns = is_call ? t->timer_seen_ns : seen_ns;
+    k->to_ns = seen_ns;
+    t->timer_seen_ns = seen_ns > t->timer_seen_ns ? seen_ns : t->timer_seen_ns;
 }
 
 /* Writes what this tick cost on the thread's account. */
@@ -165,14 +173,11 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     if (t == NULL) {
         return;
     }
-    struct tick k = {.thread = t, .signal = context, .is_event = !is_timer};
-    k.cpu_now_ns = otp_sys_thread_cpu_ns();
-    k.most = most_of(&k, context);
-    take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
-    if (k.is_event && k.most != UINT64_MAX) {
-        uint64_t left = k.most - k.taken;
-        t->credit = (uint32_t)(left < CREDIT_MAX ? left : CREDIT_MAX);
+    struct tick k = {.thread = t, .signal = context, .cpu_now_ns = otp_sys_thread_cpu_ns()};
+    if (is_timer && otp_load_relaxed(&t->perf_fd) != 0) {
+        share_out(&k, context);
     }
+    take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
     note_cost(t, k.cpu_now_ns);
 }
 
@@ -182,7 +187,6 @@ void otp_sampled_last_tick(const struct otp_regs *regs)
     struct tick k = {.thread = t,
                      .call = regs,
                      .leaf = t->last_leaf,
-                     .most = UINT64_MAX,
                      .cpu_now_ns = otp_sys_thread_cpu_ns()};
     uint64_t mask = otp_scratch_block();
     take(&k, otp_regs_sp(regs));

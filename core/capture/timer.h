@@ -46,12 +46,18 @@ bool otp_timer_start_from_birth(struct otp_thread *t);
  */
 uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns);
 /*
- * Takes what is due by now, but not more than most: how many periods, and how long each is; 0 when
- * nothing is due or another thread has just taken it. The thread itself and the worker may both
- * come for it. Context: hot.
+ * Takes what is due by now: how many periods, and how long each is; 0 when nothing is due or another thread has just
+ * taken it. The thread itself and the worker may both come for it. Context: hot.
  */
-uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t most,
-                        uint64_t *out_period_ns);
+uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_period_ns);
+/* Ends of periods after from and up to to, whether samples stand for them or not. Context: hot. */
+uint64_t otp_timer_between(const struct otp_thread *t, uint64_t from_ns, uint64_t to_ns);
+/*
+ * Takes those, due or not: what is taken too early is not due later. 0 also when another thread came between.
+ * Context: hot.
+ */
+uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t to_ns,
+                                uint64_t *out_period_ns);
 /* Reads the CPU clock of any thread of the process; false when it is gone. Context: any. */
 bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns);
 /* Deletes the timer, if any. Context: hot. */

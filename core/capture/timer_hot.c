@@ -101,15 +101,29 @@ uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns)
     return ends > told ? ends - told : 0;
 }
 
-uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t most,
-                        uint64_t *out_period_ns)
+uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_period_ns)
 {
     uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
     struct otp_pace p = pace_of(t, due);
     uint64_t ends = ends_of(&p, now_ns);
     uint64_t told = due & TOLD_MASK;
     uint64_t count = ends > told ? ends - told : 0;
-    count = count < most ? count : most;
+    *out_period_ns = p.period_ns;
+    return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
+}
+
+uint64_t otp_timer_between(const struct otp_thread *t, uint64_t from_ns, uint64_t to_ns)
+{
+    struct otp_pace p = pace_of(t, otp_load_acquire(&t->due)); /* pairs: PACE */
+    return to_ns > from_ns ? ends_of(&p, to_ns) - ends_of(&p, from_ns) : 0;
+}
+
+uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t to_ns,
+                                uint64_t *out_period_ns)
+{
+    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
+    struct otp_pace p = pace_of(t, due);
+    uint64_t count = to_ns > from_ns ? ends_of(&p, to_ns) - ends_of(&p, from_ns) : 0;
     *out_period_ns = p.period_ns;
     return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
 }
@@ -314,7 +328,6 @@ static void follow(struct otp_thread *t, uint64_t period_ns)
     }
     if (otp_timer_clock(t, &now_ns)) {
         change_pace(t, now_ns, period_ns);
-        otp_store_relaxed(&t->credit, 0);
         (void)set_timer(t);
     }
     state = OTP_TIMER_CHANGES;

@@ -68,7 +68,7 @@ static void report(void *arg, enum otp_log_level level, const char *line, size_t
     otp_engine_log(level, line, len);
 }
 
-/* For where there is no /proc to ask. */
+/* The name that the program was started by, also for where there is no /proc to ask. */
 static void note_exe(void)
 {
     const char *name = (const char *)getauxval(AT_EXECFN);
@@ -90,7 +90,7 @@ static void note_place(void)
     /* "(unreachable)/..." is what the kernel says of a folder outside the root. */
     otp_engine.cwd_len = n > 1 && otp_engine.cwd[0] == '/' ? (size_t)n - 1 : 0;
     note_exe();
-    otp_engine.program_len = otp_resource_program(otp_engine.program, OTP_NAME_MAX, NULL);
+    otp_engine.program_len = otp_resource_program(otp_engine.program, OTP_NAME_MAX, NULL, otp_engine.exe);
 }
 
 static void quiet(void);
@@ -103,6 +103,7 @@ static void apply_settings(const struct otp_conf *conf)
     otp_settings.has_thread_id = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_ID) != 0;
     otp_settings.has_thread_name = (conf->thread_attributes & OTP_THREAD_ATTRIBUTE_NAME) != 0;
     otp_settings.max_depth = conf->max_depth;
+    otp_settings.kernel_tick_ns = otp_perf_kernel_tick_ns();
     otp_settings.cpu_period_ns = otp_rates_period_ns(conf->cpu_hz, 0);
     otp_settings.wants_perf = conf->cpu && otp_rates_want_perf(conf, otp_settings.cpu_period_ns);
     otp_settings.heap_interval = conf->heap_interval_bytes;

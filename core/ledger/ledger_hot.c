@@ -26,19 +26,7 @@ static uint64_t account_count;
 
 static struct otp_account **get_buckets(void)
 {
-    struct otp_account **b = otp_load_acquire(&buckets); /* pairs: LEDGER-BUCKETS */
-    if (b != NULL) {
-        return b;
-    }
-    struct otp_account **fresh = otp_hotmem_map(BUCKETS * sizeof(fresh[0]));
-    if (fresh == NULL) {
-        return NULL;
-    }
-    if (otp_cas_acq_rel(&buckets, &b, fresh)) { /* pairs: LEDGER-BUCKETS */
-        return fresh;
-    }
-    otp_hotmem_unmap(fresh, BUCKETS * sizeof(fresh[0]));
-    return b;
+    return otp_hotmem_share((otp_hotmem_slot *)&buckets, BUCKETS * sizeof(buckets[0]));
 }
 
 static void *cut(size_t bytes)
@@ -53,8 +41,11 @@ static void *cut(size_t bytes)
             }
         }
         struct chunk *fresh = otp_hotmem_map(CHUNK_BYTES);
-        if (fresh == NULL) {
+        if (fresh == NULL && c == otp_load_acquire(&newest)) {
             return NULL;
+        }
+        if (fresh == NULL) {
+            continue; /* another thread was faster, and has what is left */
         }
         fresh->older = c;
         if (!otp_cas_acq_rel(&newest, &c, fresh)) { /* pairs: LEDGER-CHUNK */

@@ -100,15 +100,8 @@ static bool add_level(uint32_t count)
         return false;
     }
     size_t bytes = bucket_count(count) * (sizeof(struct keys) + sizeof(struct items));
-    if (otp_load_acquire(&levels[count]) == NULL) {
-        struct keys *fresh = otp_hotmem_map(bytes);
-        struct keys *none = NULL;
-        if (fresh == NULL) {
-            return otp_load_acquire(&level_count) > count;
-        }
-        if (!otp_cas_acq_rel(&levels[count], &none, fresh)) {
-            otp_hotmem_unmap(fresh, bytes);
-        }
+    if (otp_hotmem_share((otp_hotmem_slot *)&levels[count], bytes) == NULL) {
+        return false;
     }
     /* Whoever mapped it may not have come to this line yet: anybody may finish for him. */
     uint32_t expected = count;

@@ -6,8 +6,10 @@
  */
 #include "core/resource/resource.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -50,12 +52,26 @@ static struct otp_text base_name(struct otp_text path)
     return otp_text_make(path.data + begin, path.len - begin);
 }
 
-size_t otp_resource_program(char *out, size_t room, const char *root)
+static bool is_executable(const char *path, const char *root)
+{
+    struct stat a;
+    struct stat b;
+    char exe[256];
+    return otp_textfile_join(root, "/proc/self/exe", exe, sizeof(exe)) &&
+           OTP_SYS4(SYS_newfstatat, AT_FDCWD, path, &a, 0) == 0 &&
+           OTP_SYS4(SYS_newfstatat, AT_FDCWD, exe, &b, 0) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+size_t otp_resource_program(char *out, size_t room, const char *root, const char *started)
 {
     char path[PATH_ROOM];
     char thread_name[16] = "";
     struct otp_text name = base_name(executable_path(root, path, sizeof(path)));
 
+    if (started != NULL && is_executable(started, root)) {
+        name = base_name(otp_text_of(started));
+    }
     if (name.len == 0 && OTP_SYS2(SYS_prctl, PR_GET_NAME, thread_name) == 0) {
         name = otp_text_make(thread_name, strnlen(thread_name, sizeof(thread_name)));
     }

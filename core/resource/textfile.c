@@ -11,12 +11,11 @@
 #define FILE_MAX_BYTES ((size_t)4 << 20)
 #define PATH_MAX_BYTES 256U
 
-/* root + path, NUL-terminated; false when it is too long. */
-static bool join(const char *root, const char *path, char out[PATH_MAX_BYTES])
+bool otp_textfile_join(const char *root, const char *path, char *out, size_t room)
 {
     size_t root_len = root == NULL ? 0 : strlen(root);
     size_t path_len = strlen(path);
-    if (root_len + path_len >= PATH_MAX_BYTES) {
+    if (root_len + path_len >= room) {
         return false;
     }
     if (root_len > 0) {
@@ -30,7 +29,7 @@ static int open_file(const char *root, const char *path)
 {
     char full[PATH_MAX_BYTES];
     /* Non-blocking: somebody may have put a FIFO there. */
-    return join(root, path, full) ? otp_sys_open(full, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0) : -1;
+    return otp_textfile_join(root, path, full, sizeof(full)) ? otp_sys_open(full, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0) : -1;
 }
 
 bool otp_textfile_lines(const char *root, const char *path, otp_text_line each, void *arg)
@@ -81,7 +80,7 @@ size_t otp_textfile_read(const char *root, const char *path, char *out, size_t r
 size_t otp_textfile_link(const char *root, const char *path, char *out, size_t room)
 {
     char full[PATH_MAX_BYTES];
-    if (!join(root, path, full)) {
+    if (!otp_textfile_join(root, path, full, sizeof(full))) {
         return 0;
     }
     long n = OTP_SYS4(SYS_readlinkat, AT_FDCWD, full, out, room);

@@ -22,6 +22,9 @@ bool otp_textfile_lines(const char *root, const char *path, otp_text_line each, 
 /* Reads at most room bytes from the start of root + path; the number, 0 when there is nothing. */
 size_t otp_textfile_read(const char *root, const char *path, char *out, size_t room);
 
+/* Writes root + path (root may be NULL), NUL-terminated; false when they are longer than room. */
+bool otp_textfile_join(const char *root, const char *path, char *out, size_t room);
+
 /* Reads the symbolic link root + path; the number of bytes, 0 on failure. */
 size_t otp_textfile_link(const char *root, const char *path, char *out, size_t room);
 

@@ -33,7 +33,7 @@ while read -r what file; do
     path=$(found "$file")
     [ -e "$libs/$file" ] && path=$libs/$file
     for order in "LIB:$path" "$path:LIB"; do
-        begin "preload of $what: $(echo "$order" | sed "s|$path|$what|; s|LIB|ours|; s|:| before |")"
+        case $order in LIB:*) begin "preload of $what, behind ours" ;; *) begin "preload of $what, before ours" ;; esac
         if [ -z "$path" ]; then
             skip "$file is not installed"
             end

@@ -18,6 +18,13 @@ libs=$hosts/$suite_folder/libs
 export HOST_LIBS="$libs" HOST_BIN="$hosts/$suite_folder"
 [ $# -gt 0 ] || set -- all
 
+# The others that a program may meet; what cannot be had is skipped, and said.
+if [ "$1" = all ]; then
+    for package in libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 eatmydata faketime musl-tools gcc-multilib valgrind; do
+        sh "$top/tools/dev/apt_packages.sh" "$package" > /dev/null 2>&1
+    done
+fi
+
 # Nothing in between that has signals or descriptors of its own.
 bare() {
     run_to "$d/bare" env $settings "$@"

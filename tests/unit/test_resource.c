@@ -253,10 +253,35 @@ START_TEST(test_executable)
     assert_attr("process.executable.name", executables[_i].name);
     snprintf(service, sizeof(service), "unknown_service:%s", executables[_i].name);
     assert_attr("service.name", service);
-    size_t len = otp_resource_program(program, 3, root);
+    size_t len = otp_resource_program(program, 3, root, NULL);
     ck_assert_uint_eq(len, 3);
     ck_assert_int_eq(memcmp(program, strrchr(executables[_i].link, '/') + 1, 3), 0);
     ck_assert_int_eq(program[3], '\0');
+}
+END_TEST
+
+/* The name it was started by counts when it leads to the executable: not a script's, and not the loader's. */
+START_TEST(test_program_is_named_as_it_was_started)
+{
+    char exe[300];
+    char alias[300];
+    char script[300];
+    char program[32];
+    snprintf(exe, sizeof(exe), "%s/prog3.11", root);
+    snprintf(alias, sizeof(alias), "%s/prog", root);
+    snprintf(script, sizeof(script), "%s/script", root);
+    write_bytes("/prog3.11", "x", 1);
+    write_bytes("/script", "x", 1);
+    unlink(alias);
+    ck_assert_int_eq(symlink(exe, alias), 0);
+    link_executable(exe);
+    ck_assert_uint_eq(otp_resource_program(program, sizeof(program), root, alias), 4);
+    ck_assert_int_eq(memcmp(program, "prog", 4), 0);
+    ck_assert_uint_eq(otp_resource_program(program, sizeof(program), root, script), 8);
+    ck_assert_uint_eq(otp_resource_program(program, sizeof(program), root, ""), 8);
+    ck_assert_uint_eq(otp_resource_program(program, sizeof(program), root, NULL), 8);
+    ck_assert_int_eq(memcmp(program, "prog3.11", 8), 0);
+    unlink(alias);
 }
 END_TEST
 
@@ -279,7 +304,7 @@ START_TEST(test_program_without_proc)
 {
     char program[16];
     char host[4];
-    size_t len = otp_resource_program(program, sizeof(program), "/nonexistent");
+    size_t len = otp_resource_program(program, sizeof(program), "/nonexistent", NULL);
     ck_assert_uint_ge(len, 1);
     ck_assert_int_eq(memcmp(program, program_invocation_short_name, len), 0);
     ck_assert_uint_le(otp_resource_host(host, sizeof(host)), sizeof(host));
@@ -615,6 +640,7 @@ int main(void)
     tcase_add_test(all, test_instance_id_is_a_random_uuid);
     tcase_add_test(all, test_nothing_to_find_out);
     tcase_add_loop_test(all, test_executable, 0, (int)OTP_ARRAY_LEN(executables));
+    tcase_add_test(all, test_program_is_named_as_it_was_started);
     tcase_add_test(all, test_endless_path_is_left_out);
     tcase_add_test(all, test_program_without_proc);
     tcase_add_test(all, test_command_is_the_first_argument_alone);
