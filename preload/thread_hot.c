@@ -54,8 +54,8 @@ int thrd_create(unsigned long *out, int (*start)(void *), void *arg)
 }
 
 /*
- * The child begins in start, on a stack of its own, and never comes back here. What follows arg is there or not,
- * according to flags; libc's own function reads it all the same.
+ * The child begins in start, on a stack of its own, and never comes back here. What follows arg is
+ * there or not, according to flags; libc's own function reads it all the same.
  */
 OTP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *arg, ...)
 {

@@ -17,9 +17,9 @@ void otp_hotmem_unmap(void *p, size_t bytes);
 /* A pointer of any type that threads share. */
 typedef void *__attribute__((may_alias)) otp_hotmem_slot;
 /*
- * The piece that *slot points to, mapped by whoever comes first when there is none yet (acquire and release). What
- * threads map at the same moment and give back again is not counted: one large piece that fits is had by all of them.
- * NULL as above. Context: hot.
+ * The piece that *slot points to, mapped by whoever comes first when there is none yet (acquire and
+ * release). What threads map at the same moment and give back again is not counted: one large piece
+ * that fits is had by all of them. NULL as above. Context: hot.
  */
 void *otp_hotmem_share(otp_hotmem_slot *slot, size_t bytes);
 /* Bytes mapped now. Context: any. */

@@ -20,14 +20,14 @@ struct otp_capture_settings {
     bool is_perf_used;  /* it does; set by the worker */
     bool has_thread_id; /* thread.id is part of a sample's context */
     bool has_thread_name;
-    int pid;                /* of the process that is profiled */
-    int signo;              /* of the CPU timers */
-    uint32_t max_depth;     /* frames, the marker of a cut stack included */
-    uint32_t ring_bytes;    /* power of two */
-    uint64_t cpu_period_ns; /* of periods that begin now; atomic, changed by the worker */
+    int pid;                 /* of the process that is profiled */
+    int signo;               /* of the CPU timers */
+    uint32_t max_depth;      /* frames, the marker of a cut stack included */
+    uint32_t ring_bytes;     /* power of two */
+    uint64_t cpu_period_ns;  /* of periods that begin now; atomic, changed by the worker */
     uint64_t kernel_tick_ns; /* how often the kernel looks at timers on CPU clocks */
-    uint64_t heap_interval; /* mean bytes between samples; 1: every allocation. As above */
-    uintptr_t own_start;    /* our own code, left out of stacks */
+    uint64_t heap_interval;  /* mean bytes between samples; 1: every allocation. As above */
+    uintptr_t own_start;     /* our own code, left out of stacks */
     uintptr_t own_end;
     void (*need_worker)(
         void);           /* called when there is something to drain and nobody to do it; hot */

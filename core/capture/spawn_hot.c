@@ -66,8 +66,7 @@ int otp_thread_run_c11(void *arg)
 
 void otp_spawn_cloned(int32_t tid, int (*start)(void *))
 {
-    if (!otp_settings.is_cpu_on || !otp_capture_is_on() ||
-        otp_sys_getpid() != otp_settings.pid) {
+    if (!otp_settings.is_cpu_on || !otp_capture_is_on() || otp_sys_getpid() != otp_settings.pid) {
         return;
     }
     struct otp_thread *t = otp_thread_claim();

@@ -71,7 +71,8 @@ static bool add_chunk(uint32_t idx)
         return false;
     }
     size_t bytes = CHUNK_THREADS * sizeof(struct otp_thread);
-    if (otp_hotmem_share((otp_hotmem_slot *)&chunks[idx], bytes) == NULL) { /* pairs: THREAD-CHUNK */
+    if (otp_hotmem_share((otp_hotmem_slot *)&chunks[idx], bytes) ==
+        NULL) { /* pairs: THREAD-CHUNK */
         return false;
     }
     uint32_t expected = idx;

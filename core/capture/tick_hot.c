@@ -22,7 +22,8 @@
 #include "core/capture/timer.h"
 #include "core/capture/unwind.h"
 
-/* Periods due that only time outside of the program's own code explains: page faults, a machine that stood still. */
+/* Periods due that only time outside of the program's own code explains: page faults, a machine
+ * that stood still. */
 #define FAR_BEHIND 40U
 
 /* What the part on the scratch stack needs. */
@@ -32,7 +33,8 @@ struct tick {
     const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
     uint64_t cpu_now_ns; /* of the thread */
-    bool is_span;        /* it stands for the time between these two, due or not; otherwise for what is due */
+    bool is_span; /* it stands for the time between these two, due or not; otherwise for what is due
+                   */
     uint64_t from_ns;
     uint64_t to_ns;
     uintptr_t leaf; /* function to put below the stack; 0: none */
@@ -118,23 +120,26 @@ static bool is_at_syscall(const ucontext_t *uc)
 }
 
 /*
- * When the kernel's tick was that made the timer's signal, by the thread's CPU clock. In a system call the signal waits
- * for the call's end. What the call has used until then is not booked yet; the tick was anywhere in it, or in its last
- * part when it took longer than from one tick to the next: in the middle on average.
+ * When the kernel's tick was that made the timer's signal, by the thread's CPU clock. In a system
+ * call the signal waits for the call's end. What the call has used until then is not booked yet;
+ * the tick was anywhere in it, or in its last part when it took longer than from one tick to the
+ * next: in the middle on average.
  */
 static uint64_t tick_time(const struct tick *k, uint64_t due)
 {
     uint64_t call_ns = due * otp_load_relaxed(&otp_settings.cpu_period_ns);
-    uint64_t part_ns = call_ns < otp_settings.kernel_tick_ns ? call_ns : otp_settings.kernel_tick_ns;
+    uint64_t part_ns =
+        call_ns < otp_settings.kernel_tick_ns ? call_ns : otp_settings.kernel_tick_ns;
     return k->cpu_now_ns - part_ns / 2;
 }
 
 /*
- * What a timer's tick stands for in a thread with a perf event. The event ticks at each period that ends while the
- * thread runs code of its own, and stands for all that is due; the timer ticks wherever the thread is. So the timer's
- * ticks share the time out between system calls (the next instruction tells, when the thread comes back) and the rest,
- * and the event's share the rest out. A timer's tick at a system call therefore stands for the time since the timer's
- * tick before, even for time that the event's ticks have booked: they are then ahead, and book less afterwards.
+ * What a timer's tick stands for in a thread with a perf event. The event ticks at each period that
+ * ends while the thread runs code of its own, and stands for all that is due; the timer ticks
+ * wherever the thread is. So the timer's ticks share the time out between system calls (the next
+ * instruction tells, when the thread comes back) and the rest, and the event's share the rest out.
+ * A timer's tick at a system call therefore stands for the time since the timer's tick before, even
+ * for time that the event's ticks have booked: they are then ahead, and book less afterwards.
  * Elsewhere the timer has nothing to say, unless so much is due that no event can have come.
  */
 static void share_out(struct tick *k, const ucontext_t *uc)
@@ -184,10 +189,8 @@ void otp_tick(int signo, siginfo_t *info, void *context)
 void otp_sampled_last_tick(const struct otp_regs *regs)
 {
     struct otp_thread *t = otp_tls.thread;
-    struct tick k = {.thread = t,
-                     .call = regs,
-                     .leaf = t->last_leaf,
-                     .cpu_now_ns = otp_sys_thread_cpu_ns()};
+    struct tick k = {
+        .thread = t, .call = regs, .leaf = t->last_leaf, .cpu_now_ns = otp_sys_thread_cpu_ns()};
     uint64_t mask = otp_scratch_block();
     take(&k, otp_regs_sp(regs));
     otp_scratch_unblock(mask);

@@ -46,15 +46,16 @@ bool otp_timer_start_from_birth(struct otp_thread *t);
  */
 uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns);
 /*
- * Takes what is due by now: how many periods, and how long each is; 0 when nothing is due or another thread has just
- * taken it. The thread itself and the worker may both come for it. Context: hot.
+ * Takes what is due by now: how many periods, and how long each is; 0 when nothing is due or
+ * another thread has just taken it. The thread itself and the worker may both come for it. Context:
+ * hot.
  */
 uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_period_ns);
 /* Ends of periods after from and up to to, whether samples stand for them or not. Context: hot. */
 uint64_t otp_timer_between(const struct otp_thread *t, uint64_t from_ns, uint64_t to_ns);
 /*
- * Takes those, due or not: what is taken too early is not due later. 0 also when another thread came between.
- * Context: hot.
+ * Takes those, due or not: what is taken too early is not due later. 0 also when another thread
+ * came between. Context: hot.
  */
 uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t to_ns,
                                 uint64_t *out_period_ns);

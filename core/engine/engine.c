@@ -90,7 +90,8 @@ static void note_place(void)
     /* "(unreachable)/..." is what the kernel says of a folder outside the root. */
     otp_engine.cwd_len = n > 1 && otp_engine.cwd[0] == '/' ? (size_t)n - 1 : 0;
     note_exe();
-    otp_engine.program_len = otp_resource_program(otp_engine.program, OTP_NAME_MAX, NULL, otp_engine.exe);
+    otp_engine.program_len =
+        otp_resource_program(otp_engine.program, OTP_NAME_MAX, NULL, otp_engine.exe);
 }
 
 static void quiet(void);

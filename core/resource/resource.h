@@ -58,9 +58,9 @@ void otp_resource_detect(struct otp_resource *r, const struct otp_resource_input
 const struct otp_resource_attr *otp_resource_find(const struct otp_resource *r, const char *key);
 
 /*
- * Writes the base name of the program, at most room bytes; the length, 0 when unknown. started: the path that the kernel
- * was given (AT_EXECFN), or NULL. Its name is taken where it leads to the executable (python3 for python3.11), not where
- * it is a script or the loader's. Context: init.
+ * Writes the base name of the program, at most room bytes; the length, 0 when unknown. started: the
+ * path that the kernel was given (AT_EXECFN), or NULL. Its name is taken where it leads to the
+ * executable (python3 for python3.11), not where it is a script or the loader's. Context: init.
  */
 size_t otp_resource_program(char *out, size_t room, const char *root, const char *started);
 

@@ -29,7 +29,9 @@ static int open_file(const char *root, const char *path)
 {
     char full[PATH_MAX_BYTES];
     /* Non-blocking: somebody may have put a FIFO there. */
-    return otp_textfile_join(root, path, full, sizeof(full)) ? otp_sys_open(full, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0) : -1;
+    return otp_textfile_join(root, path, full, sizeof(full))
+               ? otp_sys_open(full, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0)
+               : -1;
 }
 
 bool otp_textfile_lines(const char *root, const char *path, otp_text_line each, void *arg)

@@ -25,7 +25,9 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 #define MS UINT64_C(1000000)
-#define CHUNK 240000 /* steps of burning: a fraction of a millisecond, beside which reading the clock is nothing */
+#define CHUNK                                                                                      \
+    240000 /* steps of burning: a fraction of a millisecond, beside which reading the clock is     \
+              nothing */
 #define MAX_THREADS 256
 
 static uint64_t thread_cpu(void)
@@ -447,10 +449,9 @@ struct mode {
 int main(int argc, char **argv)
 {
     static const struct mode modes[] = {
-        {"shares", do_shares}, {"split", do_split},     {"burst", do_burst},
-        {"short", do_short},   {"blocked", do_blocked}, {"clone", do_clone},
-        {"hidden", do_hidden},
-        {"idle", do_idle},     {"names", do_names},     {"kernel", do_kernel},
+        {"shares", do_shares},   {"split", do_split},   {"burst", do_burst},   {"short", do_short},
+        {"blocked", do_blocked}, {"clone", do_clone},   {"hidden", do_hidden}, {"idle", do_idle},
+        {"names", do_names},     {"kernel", do_kernel},
     };
     for (size_t i = 0; argc > 2 && i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (strcmp(argv[1], modes[i].name) == 0) {

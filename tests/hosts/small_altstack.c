@@ -56,7 +56,8 @@ static void *faults(void *arg)
     char *low =
         mmap(NULL, bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     stack_t s = {.ss_sp = low, .ss_size = bytes};
-    /* The loader looks a function up at its first call, with a copy of all registers on the stack: not on that one. */
+    /* The loader looks a function up at its first call, with a copy of all registers on the stack:
+     * not on that one. */
     if (sigsetjmp(back, 1) == 0) {
         siglongjmp(back, 1);
     }

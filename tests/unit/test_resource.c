@@ -260,7 +260,8 @@ START_TEST(test_executable)
 }
 END_TEST
 
-/* The name it was started by counts when it leads to the executable: not a script's, and not the loader's. */
+/* The name it was started by counts when it leads to the executable: not a script's, and not the
+ * loader's. */
 START_TEST(test_program_is_named_as_it_was_started)
 {
     char exe[300];
