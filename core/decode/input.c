@@ -14,6 +14,8 @@
 #include "core/decode/otep239.h"
 #include "core/decode/otlp.h"
 #include "core/decode/json.h"
+#include "core/decode/old_otlp.h"
+#include "core/decode/otlp_version.h"
 #include "core/decode/pprof.h"
 #include "core/decode/unpack.h"
 #include "core/decode/wire.h"
@@ -200,14 +202,35 @@ static enum otp_status translate_all(struct adding *a, const struct content *all
     return status;
 }
 
+/* OTLP of any version. */
+static enum otp_status decode_otlp(struct adding *a, const struct content *c)
+{
+    if (!otp_otlp_is_old(c->bytes, c->size)) {
+        return decode(a, c);
+    }
+    a->file->format = otp_old_otlp_name(c->bytes, c->size);
+    return translate_all(a, c, OTP_SOURCE_OLD_OTLP, otp_old_otlp_decode);
+}
+
 static uint32_t be32(const uint8_t *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* gperftools' CPU profile: machine words 0, 3, 0, period, 0. */
+static bool begins_with(const uint8_t *p, size_t len, const char *text)
+{
+    size_t n = strlen(text);
+    return len >= n && memcmp(p, text, n) == 0;
+}
+
+/* gperftools' CPU profile: machine words 0, 3, 0, period, 0; heap profiles, jemalloc's too: text.
+ */
 static bool is_gperftools(const uint8_t *p, size_t len)
 {
+    if (begins_with(p, len, "heap profile:") || begins_with(p, len, "heap_v2/") ||
+        begins_with(p, len, "--- ")) {
+        return true;
+    }
     static const uint8_t wide[] = {0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t narrow[] = {0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
     return (len >= 40 && memcmp(p, wide, sizeof(wide)) == 0) ||
@@ -290,7 +313,7 @@ static enum otp_status decode_frame(struct adding *a, struct content *c)
         status = unpack(a, c);
     }
     if (status == OTP_OK) {
-        status = decode(a, c);
+        status = decode_otlp(a, c);
     }
     a->was_packed = status == OTP_OK ? outer : a->was_packed;
     return status;
@@ -336,7 +359,7 @@ static enum otp_status decode_content(struct adding *a, const struct content *c)
     }
     switch (format_of(c->bytes, c->size)) {
     case FORMAT_OTLP:
-        return decode(a, c);
+        return decode_otlp(a, c);
     case FORMAT_FRAMES:
         a->file->format = "OTLP, framed";
         return decode_frames(a, c);
@@ -351,8 +374,8 @@ static enum otp_status decode_content(struct adding *a, const struct content *c)
         return translate_all(a, c, OTP_SOURCE_JSON, otp_json_decode);
     case FORMAT_GPERFTOOLS:
         return refuse(a, OTP_UNSUPPORTED, c->off,
-                      "this is a CPU profile in gperftools' own format; only OTLP profiles can be "
-                      "read");
+                      "this is a profile in gperftools' own format; pprof -proto makes of it one "
+                      "that can be read");
     case FORMAT_NONE:
     default:
         return refuse(a, OTP_UNSUPPORTED, c->off, "not a profile of a known format");

@@ -47,7 +47,8 @@ enum otp_source {
     OTP_SOURCE_OTLP, /* the message itself */
     OTP_SOURCE_PPROF,
     OTP_SOURCE_OTEP239,
-    OTP_SOURCE_JSON
+    OTP_SOURCE_JSON,
+    OTP_SOURCE_OLD_OTLP /* proto 1.4 to 1.7 */
 };
 
 enum otp_value_kind {

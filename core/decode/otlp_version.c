@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define OLD "written in the layout of opentelemetry-proto 1.7 or older"
-#define READABLE "; readable are 1.8 to 1.11"
+#define READABLE "; readable are 1.4 to 1.11"
 
 struct finding {
     bool is_1_8;    /* a Profile has the numbers of 1.8 */
@@ -25,6 +25,7 @@ struct finding {
     bool doubtful;  /* a Sample that fits both, but its attributes may tell */
     bool unclear;   /* a Sample that fits both */
     bool has_stacks;
+    bool is_1_3;     /* a container with a start as fixed64 where samples are */
     const char *old; /* reason for being older than 1.8 */
     const uint8_t *old_at;
 };
@@ -144,6 +145,7 @@ static void look_at_profile(struct otp_wire w, struct finding *found)
         if (!otp_wire_next(&w, &f)) {
             return;
         }
+        found->is_1_3 = found->is_1_3 || (f.number == 2 && f.type == OTP_WIRE_I64);
         if (is_old_profile_field(&f)) {
             note_old(found, &f, OLD " (Profile is laid out differently)" READABLE);
         } else if (is_1_8_profile_field(&f)) {
@@ -245,6 +247,17 @@ bool otp_otlp_version_find(const void *data, size_t len, struct otp_otlp_version
                                                              : OTP_PROTO_1_10;
     out_version->is_doubtful = found.doubtful && !found.is_1_10 && !found.is_1_9 && !found.is_1_8;
     return true;
+}
+
+bool otp_otlp_is_old(const void *data, size_t len)
+{
+    struct otp_wire_fault ignored = {.reason = NULL};
+    struct finding found = {.old = NULL};
+    struct otp_wire w;
+
+    otp_wire_init(&w, data, len, &ignored);
+    look_at_all(w, &found);
+    return found.old != NULL && !found.is_1_3 && ignored.reason == NULL;
 }
 
 /* For each attribute: OTHER_USE, or the number of the last list of a sample that had it. */

@@ -27,6 +27,8 @@ struct otp_otlp_version {
  */
 bool otp_otlp_version_find(const void *data, size_t len, struct otp_otlp_version *out_version,
                            struct otp_wire_fault *out_fault);
+/* Is it of 1.4 to 1.7, so that otp_old_otlp_decode can read it? Context: any. */
+bool otp_otlp_is_old(const void *data, size_t len);
 /*
  * Is what was decoded as 1.10 after a doubtful finding plausible? In 1.9 the attributes of samples
  * would be values, so they must name existing attributes of samples, each once.

@@ -35,6 +35,8 @@ refused json
 refused pprof pprof
 refused pprof.gz pprof
 refused cpu gperftools
+printf "heap profile:  1:  100 [ 1: 100] @ heapprofile\n" > heap
+refused heap gperftools
 refused text "known format"
 refused "$tool" "known format"
 end
