@@ -142,6 +142,15 @@ static bool copy_entry(struct old *o, const struct otp_field *entry, uint32_t nu
     return otp_wire_ok(&w);
 }
 
+static bool put_table_entry(struct old *o, enum table t, const struct otp_field *entry)
+{
+    if (new_tables[t].numbers == NULL) {
+        copy_field(&o->out, entry, new_tables[t].number);
+        return true;
+    }
+    return copy_entry(o, entry, new_tables[t].number, new_tables[t].numbers, new_tables[t].count);
+}
+
 static bool put_tables(struct old *o)
 {
     bool ok = true;
@@ -151,15 +160,23 @@ static bool put_tables(struct old *o)
         const struct otp_vec *table = table_of(o, (enum table)t);
         const struct otp_field *entries = table->items;
         for (uint32_t i = 0; i < table->count && ok; i++) {
-            if (new_tables[t].numbers == NULL) {
-                copy_field(&o->out, &entries[i], new_tables[t].number);
-            } else {
-                ok = copy_entry(o, &entries[i], new_tables[t].number, new_tables[t].numbers,
-                                new_tables[t].count);
-            }
+            ok = put_table_entry(o, (enum table)t, &entries[i]);
         }
     }
     return ok;
+}
+
+static bool put_type_name(struct old *o, const struct otp_field *type)
+{
+    struct otp_wire w = inside(o, type);
+    struct otp_field f;
+
+    while (otp_wire_next(&w, &f)) {
+        if (f.number == 1) {
+            copy_field(&o->out, &f, NEW_DEFAULT_TYPE);
+        }
+    }
+    return otp_wire_ok(&w);
 }
 
 /* The name of a sample type by its place, for the default type of 1.6 and 1.7. */
@@ -167,17 +184,10 @@ static bool put_default_type(struct old *o, const struct otp_field *profile, uin
 {
     struct otp_wire w = inside(o, profile);
     struct otp_field f;
-    struct otp_field name;
 
     while (otp_wire_next(&w, &f)) {
         if (f.number == 1 && f.type == OTP_WIRE_LEN && place-- == 0) {
-            struct otp_wire type = inside(o, &f);
-            while (otp_wire_next(&type, &name)) {
-                if (name.number == 1) {
-                    copy_field(&o->out, &name, NEW_DEFAULT_TYPE);
-                }
-            }
-            return otp_wire_ok(&type);
+            return put_type_name(o, &f);
         }
     }
     return otp_wire_ok(&w);

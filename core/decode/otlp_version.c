@@ -133,18 +133,20 @@ static void skip_samples(struct otp_wire *w)
     }
 }
 
+static bool next_to_look_at(struct otp_wire *w, const struct finding *found, struct otp_field *f)
+{
+    if (found->is_1_9 || found->is_1_10) {
+        skip_samples(w);
+    }
+    return otp_wire_next(w, f);
+}
+
 static void look_at_profile(struct otp_wire w, struct finding *found)
 {
     struct otp_field f;
     uint32_t types = 0;
 
-    for (;;) {
-        if (found->is_1_9 || found->is_1_10) {
-            skip_samples(&w);
-        }
-        if (!otp_wire_next(&w, &f)) {
-            return;
-        }
+    while (next_to_look_at(&w, found, &f)) {
         found->is_1_3 = found->is_1_3 || (f.number == 2 && f.type == OTP_WIRE_I64);
         if (is_old_profile_field(&f)) {
             note_old(found, &f, OLD " (Profile is laid out differently)" READABLE);
