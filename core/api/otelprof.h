@@ -32,6 +32,9 @@ extern void otelprof_v1_label_push_int(const char *key, otelprof_number value) O
 extern void otelprof_v1_label_pop(void) OTELPROF_WEAK_;
 extern void otelprof_v1_thread_name(const char *name) OTELPROF_WEAK_;
 extern int otelprof_v1_profile_id(const char *type, void *id) OTELPROF_WEAK_;
+extern int otelprof_v1_start(void) OTELPROF_WEAK_;
+extern int otelprof_v1_stop(void) OTELPROF_WEAK_;
+extern int otelprof_v1_flush(void) OTELPROF_WEAK_;
 
 /*
  * The address of an exported function; NULL without the library. In code that is not position
@@ -155,6 +158,39 @@ static inline int otelprof_profile_id(const char *type, void *id)
 {
     int (*f)(const char *, void *) = OTELPROF_AT_(profile_id);
     return f != 0 ? f(type, id) : 0;
+}
+
+/*
+ * Begins to take samples in a process that was started dormant (OTELPROF_START=false) or that was
+ * stopped; nothing changes in one that is sampled. Asks the profiler's own thread and waits until
+ * that has done it, for a tenth of a second at the most. 1: samples are taken; 0: not, or not yet.
+ * In signal handlers.
+ */
+static inline int otelprof_start(void)
+{
+    int (*f)(void) = OTELPROF_AT_(start);
+    return f != 0 ? f() : 0;
+}
+
+/*
+ * Takes no more samples, and has what there is written, which may happen after the return. Waits as
+ * otelprof_start() does. 1: no samples are taken, and can be again; 0: they are, or the profiling
+ * has ended or never was possible. In signal handlers.
+ */
+static inline int otelprof_stop(void)
+{
+    int (*f)(void) = OTELPROF_AT_(stop);
+    return f != 0 ? f() : 0;
+}
+
+/*
+ * Asks for what was sampled so far to be written now; does not wait for it. 1: asked; 0: no samples
+ * are taken. In signal handlers.
+ */
+static inline int otelprof_flush(void)
+{
+    int (*f)(void) = OTELPROF_AT_(flush);
+    return f != 0 ? f() : 0;
 }
 
 #ifdef __cplusplus

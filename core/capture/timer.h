@@ -67,6 +67,11 @@ void otp_timer_stop(struct otp_thread *t);
 void otp_timer_stop_all(void);
 /* Ends the periods of t. Context: hot, init. */
 void otp_timer_forget(struct otp_thread *t);
+/*
+ * Gives t periods of another length from now_ns on, a reading of its CPU clock at a moment that has
+ * nothing to do with its ticks. Context: worker.
+ */
+void otp_timer_change(struct otp_thread *t, uint64_t now_ns, uint64_t period_ns);
 /* Starts the timers of all threads that are known and have none. Context: worker. */
 void otp_timer_start_all(void);
 /*

@@ -149,7 +149,7 @@ static int64_t converted(const struct otp_pace *p, uint64_t told, uint64_t now_n
  * The moment of the change is the caller's, not that of a tick: so up to it the old periods count
  * the time without a bias, and from there on the new ones do, whose first end is drawn anew.
  */
-static void change_pace(struct otp_thread *t, uint64_t now_ns, uint64_t period_ns)
+void otp_timer_change(struct otp_thread *t, uint64_t now_ns, uint64_t period_ns)
 {
     static uint64_t random; /* the worker's */
     random = random != 0 ? random : otp_sys_monotonic_ns();
@@ -327,7 +327,7 @@ static void follow(struct otp_thread *t, uint64_t period_ns)
         return;
     }
     if (otp_timer_clock(t, &now_ns)) {
-        change_pace(t, now_ns, period_ns);
+        otp_timer_change(t, now_ns, period_ns);
         (void)set_timer(t);
     }
     state = OTP_TIMER_CHANGES;

@@ -159,38 +159,6 @@ static void send_all(int fd, const char *text, size_t len)
     (void)OTP_SYS6(SYS_sendto, fd, text, len, MSG_DONTWAIT | MSG_NOSIGNAL, 0, 0);
 }
 
-static void admit(int fd)
-{
-    static const char refusal[] = "error: only root and the user of the process may ask\n";
-    struct ucred who = {0};
-    socklen_t len = sizeof(who);
-    if (OTP_SYS5(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 ||
-        !is_allowed(&who)) {
-        send_all(fd, refusal, sizeof(refusal) - 1);
-        otp_sys_close(fd);
-        return;
-    }
-    struct client *c = free_client();
-    c->fd = fd + 1;
-    c->until_ns = otp_sys_monotonic_ns() + ASK_NS;
-    c->who = who;
-    client_count++;
-}
-
-static void accept_some(void)
-{
-    for (int i = 0; i < ACCEPTS; i++) {
-        int fd = (int)OTP_SYS4(SYS_accept4, listener - 1, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
-        if (fd < 0) {
-            return;
-        }
-        if (i == 0) {
-            otp_creds_follow(); /* the process may have another user by now */
-        }
-        admit(fd);
-    }
-}
-
 static void log_request(const struct client *c, struct otp_text request)
 {
     struct otp_line line = {0};
@@ -222,14 +190,61 @@ static bool hear(struct client *c, uint64_t now)
     return n > 0;
 }
 
-bool otp_control_serve(void)
+/* An end with something unread in it would take the answer away, too. */
+static void refuse(int fd)
+{
+    static const char refusal[] = "error: only root and the user of the process may ask\n";
+    char unread[16];
+    send_all(fd, refusal, sizeof(refusal) - 1);
+    (void)OTP_SYS2(SYS_shutdown, fd, SHUT_RD);
+    for (int i = 0;
+         i < ACCEPTS && OTP_SYS6(SYS_recvfrom, fd, unread, sizeof(unread), MSG_DONTWAIT, 0, 0) > 0;
+         i++) {
+    }
+    otp_sys_close(fd);
+}
+
+/* True when it has asked something already. */
+static bool admit(int fd, uint64_t now)
+{
+    struct ucred who = {0};
+    socklen_t len = sizeof(who);
+    if (OTP_SYS5(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0 ||
+        !is_allowed(&who)) {
+        refuse(fd);
+        return false;
+    }
+    struct client *c = free_client();
+    c->fd = fd + 1;
+    c->until_ns = now + ASK_NS;
+    c->who = who;
+    client_count++;
+    return hear(c, now);
+}
+
+static bool accept_some(uint64_t now)
 {
     bool has_asked = false;
+    for (int i = 0; i < ACCEPTS; i++) {
+        int fd = (int)OTP_SYS4(SYS_accept4, listener - 1, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        if (fd < 0) {
+            break;
+        }
+        if (i == 0) {
+            otp_creds_follow(); /* the process may have another user by now */
+        }
+        has_asked = admit(fd, now) || has_asked;
+    }
+    return has_asked;
+}
+
+bool otp_control_serve(void)
+{
     if (listener == 0) {
         return false;
     }
     uint64_t now = otp_sys_monotonic_ns();
-    accept_some();
+    bool has_asked = accept_some(now);
     for (size_t i = 0; i < CLIENTS; i++) {
         if (clients[i].fd != 0) {
             has_asked = hear(&clients[i], now) || has_asked;

@@ -45,10 +45,7 @@
 static struct otp_heap heap;       /* everything that outlives a flush */
 static struct otp_heap flush_heap; /* builders and their ids; emptied when it has grown large */
 /* CPU samples by the period that they were taken with, so that each profile states a true one. */
-static struct paced {
-    uint64_t period_ns;
-    struct otp_timetable table;
-} times[PERIODS_MAX];
+static struct otp_paced times[PERIODS_MAX];
 static size_t time_count; /* of them in use since the last flush */
 /* Allocations one by one, by interval; empty unless they carry times. */
 static struct otp_timetable allocs[OTP_INTERVALS_MAX];
@@ -189,7 +186,11 @@ static struct otp_timetable *times_of(uint64_t period_ns)
     }
     if (i == time_count) {
         times[i].period_ns = period_ns;
+        times[i].is_perf = false;
         time_count++;
+    }
+    if (otp_settings.is_perf_used && period_ns == otp_load_relaxed(&otp_settings.cpu_period_ns)) {
+        times[i].is_perf = true;
     }
     return &times[i].table;
 }
@@ -301,18 +302,18 @@ static void log_found(void)
 /* First the profiles of the rates of now, whose ids are known, then those of earlier ones. */
 static enum otp_status flush_visit(struct otp_tell *tell)
 {
-    static const struct otp_timetable none;
     uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    const struct otp_paced none = {.period_ns = period};
     uint32_t interval = otp_load_relaxed(&otp_alloc_interval);
-    const struct otp_timetable *now = &none;
+    const struct otp_paced *now = &none;
     for (size_t i = 0; i < time_count; i++) {
-        now = times[i].period_ns == period ? &times[i].table : now;
+        now = times[i].period_ns == period ? &times[i] : now;
     }
-    OTP_TRY(otp_tell_time(tell, now, period));
+    OTP_TRY(otp_tell_time(tell, now));
     OTP_TRY(otp_tell_heap(tell, &allocs[interval]));
     for (size_t i = 0; i < time_count; i++) {
         if (times[i].period_ns != period) {
-            OTP_TRY(otp_tell_time(tell, &times[i].table, times[i].period_ns));
+            OTP_TRY(otp_tell_time(tell, &times[i]));
         }
     }
     for (uint32_t i = 0; i < otp_alloc_interval_count(); i++) {

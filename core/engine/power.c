@@ -12,6 +12,7 @@
 #include "core/capture/alloc.h"
 #include "core/capture/capture.h"
 #include "core/capture/perf.h"
+#include "core/capture/signals.h"
 #include "core/capture/timer.h"
 #include "core/engine/pipeline.h"
 #include "core/engine/rates.h"
@@ -46,7 +47,7 @@ void otp_power_wish_flush(void)
     wake_worker();
 }
 
-bool otp_power_await(bool is_on)
+static bool await(bool is_on)
 {
     uint32_t target = is_on ? OTP_CAPTURE_ON : OTP_CAPTURE_DORMANT;
     uint64_t until = otp_sys_monotonic_ns() + AWAIT_NS;
@@ -59,6 +60,30 @@ bool otp_power_await(bool is_on)
         struct timespec ts = {.tv_sec = 0, .tv_nsec = (long)(until - now)};
         (void)OTP_SYS4(SYS_futex, &otp_capture_state, FUTEX_WAIT_PRIVATE, state, &ts);
     }
+}
+
+/* A child of vfork runs on our memory, but it is not the process that was meant. */
+static bool is_this_process(void)
+{
+    return otp_engine.pid == otp_sys_getpid();
+}
+
+bool otp_power_ask(bool is_on)
+{
+    if (!otp_capture_is_there() || !is_this_process()) {
+        return false;
+    }
+    otp_power_wish(is_on);
+    return await(is_on);
+}
+
+bool otp_power_ask_flush(void)
+{
+    if (!otp_capture_is_on() || !is_this_process()) {
+        return false;
+    }
+    otp_power_wish_flush();
+    return true;
 }
 
 /* False: the process ends, or the state is not the one to leave. */
@@ -135,6 +160,17 @@ void otp_power_obey(void)
         start();
     } else if (state == OTP_CAPTURE_ON && !is_wished) {
         stop();
+    }
+}
+
+void otp_power_check_signal(void)
+{
+    static const char text[] =
+        "OTELPROF_TOGGLE_SIGNAL: the program uses the signal itself; it starts and stops nothing";
+    static bool is_said;
+    if (otp_engine.conf.toggle_signal != 0 && !is_said && !otp_signals_has_toggle()) {
+        is_said = true;
+        otp_engine_log(OTP_LOG_WARN, text, sizeof(text) - 1);
     }
 }
 

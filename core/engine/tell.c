@@ -46,17 +46,17 @@ static uint32_t clamp_u32(uint64_t n)
 }
 
 /* Where the ticks came from, and how far apart they were if that is not what was asked. */
-static size_t engine_attrs(const struct otp_timetable *times, uint64_t period_ns,
-                           struct otp_attr *out)
+static size_t engine_attrs(const struct otp_paced *paced, struct otp_attr *out)
 {
     size_t count = 0;
     out[count++] = (struct otp_attr){
         .key = otp_text_of("otelprof.cpu.engine"),
         .kind = OTP_ATTR_STRING,
-        .string = otp_text_of(otp_settings.is_perf_used ? "perf" : "timer"),
+        .string = otp_text_of(paced->is_perf ? "perf" : "timer"),
     };
-    uint64_t achieved = times->sample_count == 0 ? 0 : times->cpu_ns / times->sample_count;
-    if (achieved > period_ns + period_ns / 20) {
+    uint64_t achieved =
+        paced->table.sample_count == 0 ? 0 : paced->table.cpu_ns / paced->table.sample_count;
+    if (achieved > paced->period_ns + paced->period_ns / 20) {
         out[count++] = (struct otp_attr){
             .key = otp_text_of("otelprof.cpu.achieved_period"),
             .kind = OTP_ATTR_INT,
@@ -80,20 +80,20 @@ static uint64_t time_within(const struct otp_tell *t, uint64_t time_ns)
     return time_ns < t->time_ns ? t->time_ns : last_ns;
 }
 
-enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times,
-                              uint64_t period_ns)
+enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_paced *paced)
 {
+    const struct otp_timetable *times = &paced->table;
     struct otp_attr attrs[MAX_ATTRS];
     char names[OTP_COUNT_END][NAME_BYTES];
     size_t attr_count = losses(OTP_COUNTER_TIME, attrs, names);
-    attr_count += engine_attrs(times, period_ns, attrs + attr_count);
+    attr_count += engine_attrs(paced, attrs + attr_count);
     const struct otp_value_type types[] = {value_type("samples", "count"),
                                            value_type("cpu", "nanoseconds")};
     struct otp_visit_profile profile = {
         .types = types,
         .type_count = OTP_ARRAY_LEN(types),
         .period_type = value_type("cpu", "nanoseconds"),
-        .period = (int64_t)period_ns,
+        .period = (int64_t)paced->period_ns,
         .time_unix_ns = t->time_ns,
         .duration_ns = t->duration_ns,
         .attrs = attrs,

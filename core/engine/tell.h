@@ -21,10 +21,16 @@ struct otp_tell {
     enum otp_status status; /* of the heap visit */
 };
 
-/* The time profile of what was sampled with one period: samples/count and cpu/nanoseconds. Context:
- * worker, as all of these. */
-enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_timetable *times,
-                              uint64_t period_ns);
+/* CPU samples that were taken with one period. */
+struct otp_paced {
+    uint64_t period_ns;
+    bool is_perf; /* perf events ticked, not the timers alone */
+    struct otp_timetable table;
+};
+
+/* The time profile of those: samples/count and cpu/nanoseconds. Context: worker, as all of these.
+ */
+enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_paced *paced);
 /*
  * The heap profile: what was allocated since the last flush and sampled at the interval of now, and
  * all that is live. allocs: the allocations one by one when they carry times (count: objects in

@@ -172,7 +172,9 @@ static uint64_t look_around(uint64_t now)
     if (otp_capture_is_on()) {
         otp_rates_step();
     }
-    return now + (otp_pipeline_scan() ? SCAN_AGAIN_NS : TICK_NS);
+    bool look_again = otp_pipeline_scan();
+    otp_power_check_signal();
+    return now + (look_again ? SCAN_AGAIN_NS : TICK_NS);
 }
 
 static void flush_in_time(uint64_t now, uint64_t interval)

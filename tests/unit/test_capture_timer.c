@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Periods of a thread's CPU clock: what samples stand for adds up to the time, whatever happens to
+ * the length of the periods on the way. */
+#include <check.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/base/annot.h"
+#include "core/base/hotmem.h"
+#include "core/capture/capture.h"
+#include "core/capture/random.h"
+#include "core/capture/thread.h"
+#include "core/capture/timer.h"
+
+#define MS INT64_C(1000000)
+#define TAIL_NS 103700001
+
+static uint64_t state = 12345;
+
+static uint64_t below(uint64_t limit)
+{
+    return otp_random_below(&state, limit);
+}
+
+static struct otp_thread *fresh(uint64_t period_ns)
+{
+    static uint64_t number;
+    struct otp_thread *t = otp_thread_claim();
+    ck_assert_ptr_nonnull(t);
+    t->random = ++number * 7919;
+    otp_settings.cpu_period_ns = period_ns;
+    /* Begins periods at 0; the timer itself is refused, since there is no such thread. */
+    t->tid = 0x3fffffff;
+    (void)otp_timer_start_from_birth(t);
+    return t;
+}
+
+static uint64_t take(struct otp_thread *t, uint64_t now)
+{
+    uint64_t period = 0;
+    uint64_t count = otp_timer_take(t, now, &period);
+    return count * period;
+}
+
+START_TEST(test_a_period_is_due_once)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    uint64_t period;
+    ck_assert_uint_eq(otp_timer_due(t, 0), 0);
+    ck_assert_uint_ge(otp_timer_due(t, 100 * MS), 9);
+    ck_assert_uint_le(otp_timer_due(t, 100 * MS), 10);
+    uint64_t due = otp_timer_due(t, 100 * MS);
+    ck_assert_uint_eq(otp_timer_take(t, 100 * MS, &period), due);
+    ck_assert_uint_eq(period, 10 * MS);
+    ck_assert_uint_eq(otp_timer_take(t, 100 * MS, &period), 0);
+    ck_assert_uint_eq(otp_timer_due(t, 110 * MS), 1);
+    otp_timer_forget(t);
+    ck_assert_uint_eq(otp_timer_due(t, 1000000 * MS), 0);
+    ck_assert_uint_eq(otp_timer_take(t, 1000000 * MS, &period), 0);
+    otp_thread_unclaim(t);
+}
+END_TEST
+
+START_TEST(test_what_is_due_stays_due_in_other_periods)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    uint64_t due = otp_timer_due(t, 1000 * MS);
+    otp_timer_change(t, 1000 * MS, 5 * MS);
+    ck_assert_uint_eq(otp_timer_due(t, 1000 * MS), 2 * due);
+    otp_timer_change(t, 1000 * MS, 20 * MS);
+    ck_assert_uint_ge(otp_timer_due(t, 1000 * MS), due / 2);
+    ck_assert_uint_le(otp_timer_due(t, 1000 * MS), due / 2 + 1);
+    uint64_t told = take(t, 1000 * MS);
+    ck_assert_uint_ge(told, due * 10 * MS - 20 * MS);
+    ck_assert_uint_le(told, due * 10 * MS + 20 * MS);
+    otp_thread_unclaim(t);
+}
+END_TEST
+
+/* A stretch of up to 60 ms, with ticks at moments that follow their periods' ends (if they are
+ * fine) or that are all their own. What was told of it. */
+static uint64_t live(struct otp_thread *t, uint64_t *now, bool on_ends)
+{
+    uint64_t end = *now + 1 + below(60 * MS);
+    uint64_t told = 0;
+    for (;;) {
+        *now += on_ends ? 1 * MS : 1 + below(15 * MS);
+        if (*now >= end) {
+            *now = end;
+            return told;
+        }
+        told += take(t, *now);
+    }
+}
+
+/* Told time less true time of a thread whose period is changed so often. */
+static double error_of(const uint64_t *periods, size_t count, unsigned changes, bool on_ends)
+{
+    struct otp_thread *t = fresh(periods[0]);
+    uint64_t now = 0;
+    uint64_t told = 0;
+    for (unsigned c = 1; c <= changes; c++) {
+        told += live(t, &now, on_ends);
+        otp_timer_change(t, now, periods[c % count]);
+    }
+    told += take(t, now + TAIL_NS);
+    otp_thread_unclaim(t);
+    return (double)told - (double)(now + TAIL_NS);
+}
+
+static void check_sum(const uint64_t *periods, size_t count, unsigned changes, bool on_ends)
+{
+    const unsigned threads = 4000;
+    double sum = 0;
+    double squares = 0;
+    for (unsigned i = 0; i < threads; i++) {
+        double error = error_of(periods, count, changes, on_ends);
+        sum += error;
+        squares += error * error;
+    }
+    double mean = sum / threads;
+    double sigma = sqrt(squares / threads / threads);
+    ck_assert_msg(fabs(mean) < 4 * sigma, "%u changes: mean error %.0f ns, 1 sigma %.0f", changes,
+                  mean, sigma);
+    ck_assert(sigma > 0);
+}
+
+START_TEST(test_sums_are_true_over_changes_of_the_period)
+{
+    static const uint64_t up[] = {10 * MS, 20 * MS, 40 * MS, 80 * MS};
+    static const uint64_t down[] = {80 * MS, 40 * MS, 20 * MS, 10 * MS};
+    static const uint64_t both[] = {10 * MS, 3 * MS, 97 * MS, 11 * MS, 1 * MS};
+    for (unsigned n = 0; n < 8; n++) {
+        check_sum(up, OTP_ARRAY_LEN(up), n, n % 2 == 0);
+        check_sum(down, OTP_ARRAY_LEN(down), n, n % 2 == 0);
+        check_sum(both, OTP_ARRAY_LEN(both), n * 5, n % 2 == 0);
+    }
+}
+END_TEST
+
+START_TEST(test_epochs_wrap)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    for (uint64_t i = 0; i < 70000; i++) {
+        otp_timer_change(t, i * MS / 10, i % 2 == 0 ? 5 * MS : 10 * MS);
+    }
+    uint64_t all = take(t, 7000 * MS);
+    ck_assert_uint_ge(all, 1);
+    ck_assert_uint_eq(otp_timer_due(t, 7000 * MS), 0);
+    ck_assert_uint_le(otp_timer_due(t, 7010 * MS), 2);
+    otp_thread_unclaim(t);
+}
+END_TEST
+
+int main(void)
+{
+    otp_hotmem_set_limit((size_t)64 << 20);
+    Suite *s = suite_create("capture_timer");
+    TCase *t = tcase_create("periods");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, test_a_period_is_due_once);
+    tcase_add_test(t, test_what_is_due_stays_due_in_other_periods);
+    tcase_add_test(t, test_sums_are_true_over_changes_of_the_period);
+    tcase_add_test(t, test_epochs_wrap);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_set_fork_status(r, CK_NOFORK);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
