@@ -13,6 +13,7 @@ judge.py note KEY FILE...         a profile attribute, summed when it is a numbe
 judge.py period TYPE FILE         the period of that profile
 judge.py sample-attr KEY FILE...  the values that samples have for this attribute, one a line
 judge.py links TYPE FILE...       value, trace id, span id, most first; "-" and "-" for samples without
+judge.py joined TYPE FILE...      value, outermost function named burn_… or else the innermost, first byte of the span id
 judge.py by KEY TYPE FILE...      value, value of that sample attribute, most first; "-" for samples without
 judge.py dropped TYPE FILE...     the sum of the profiles' counts of dropped attributes
 judge.py id TYPE FILE...          profile ids, one a line
@@ -298,6 +299,10 @@ def grouped(files, kind, key):
         print(value, name)
 
 
+def burner(frames):
+    return ([f for f in frames if f.startswith("burn_")] or frames[:1])[-1]
+
+
 def heap_table(files, prefix):
     table = {}
     for column, kind in enumerate(("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")):
@@ -345,6 +350,8 @@ def main():
             print(value)
     elif verb == "links":
         grouped(files, args[0], lambda s: "%s %s" % s[4])
+    elif verb == "joined":
+        grouped(files, args[0], lambda s: "%s %s" % (burner(s[1]), s[4][1][:2]))
     elif verb == "by":
         grouped(files, args[1], lambda s: s[2].get(args[0], "-"))
     elif verb == "dropped":
