@@ -14,6 +14,7 @@ judge.py period TYPE FILE         the period of that profile
 judge.py sample-attr KEY FILE...  the values that samples have for this attribute, one a line
 judge.py links TYPE FILE...       value, trace id, span id, most first; "-" and "-" for samples without
 judge.py joined TYPE FILE...      value, outermost function named burn_… or else the innermost, first byte of the span id
+judge.py span-sites TYPE NAME FILE...  span id, value of the samples with function NAME in the stack
 judge.py by KEY TYPE FILE...      value, value of that sample attribute, most first; "-" for samples without
 judge.py dropped TYPE FILE...     the sum of the profiles' counts of dropped attributes
 judge.py id TYPE FILE...          profile ids, one a line
@@ -321,7 +322,7 @@ def main():
     if verb == "conform":
         conform(rest)
         return
-    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2, "by": 2}.get(verb, 1)
+    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2, "by": 2, "span-sites": 2}.get(verb, 1)
     args, files = rest[:words], [File(p) for p in rest[words:]]
     profiles = [p for f in files for p in f.profiles]
     if verb == "totals":
@@ -352,6 +353,14 @@ def main():
         grouped(files, args[0], lambda s: "%s %s" % s[4])
     elif verb == "joined":
         grouped(files, args[0], lambda s: "%s %s" % (burner(s[1]), s[4][1][:2]))
+    elif verb == "span-sites":
+        sums = collections.Counter()
+        for p in wanted(files, args[0]):
+            for s in p.samples:
+                if args[1] in s[1] and s[4][1] != "-":
+                    sums[s[4][1]] += s[0]
+        for span, value in sums.items():
+            print(span, value)
     elif verb == "by":
         grouped(files, args[1], lambda s: s[2].get(args[0], "-"))
     elif verb == "dropped":

@@ -13,6 +13,7 @@
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
+#include "core/capture/labels.h"
 #include "core/capture/random.h"
 #include "core/capture/scratch.h"
 #include "core/capture/stash.h"
@@ -210,11 +211,13 @@ struct job {
  * With timestamps each allocation is an observation of its own. False: there is no room for one, so
  * that it is left to the sums of the ledger.
  */
-static bool observe(const struct job *j, const struct otp_live *item, uint32_t depth)
+static bool observe(const struct job *j, const struct otp_live *item, uint32_t depth,
+                    const struct otp_tag *tag, size_t tag_bytes)
 {
     struct otp_ring *r = otp_thread_ring(j->thread);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
-    struct otp_record *rec = r == NULL ? NULL : otp_ring_reserve(r, depth, 0);
+    struct otp_record *rec =
+        r == NULL ? NULL : otp_ring_reserve(r, depth, (unsigned)(tag_bytes / 8));
     if (rec == NULL) {
         otp_capture_wake();
         return false;
@@ -226,9 +229,29 @@ static bool observe(const struct job *j, const struct otp_live *item, uint32_t d
     rec->bytes = item->bytes;
     rec->time_ns = otp_sys_realtime_ns();
     memcpy(rec->frames, otp_unwind_frames(j->unwind), depth * sizeof(rec->frames[0]));
+    memcpy(rec->frames + depth, tag, tag_bytes);
     otp_ring_commit(r, rec);
     otp_thread_wake_at_half(r, used);
     return true;
+}
+
+/* The account of the stack, or the one below it for what the thread is doing. */
+static struct otp_account *account_of(const struct job *j, uint32_t depth,
+                                      const struct otp_tag *tag, size_t tag_bytes)
+{
+    struct otp_account *a = otp_ledger_account(otp_unwind_frames(j->unwind), depth,
+                                               otp_load_relaxed(&j->thread->context), j->interval);
+    if (OTP_LIKELY(a == NULL || tag_bytes == 0)) {
+        return a;
+    }
+    struct otp_account *tagged = otp_ledger_tagged(a, tag);
+    if (otp_ledger_wants_collection()) {
+        otp_capture_wake();
+    }
+    if (tagged == NULL) {
+        otp_count(OTP_COUNT_LINKS, 1);
+    }
+    return tagged != NULL ? tagged : a;
 }
 
 static void book(void *arg)
@@ -245,13 +268,14 @@ static void book(void *arg)
         .bytes = (uint64_t)((double)j->size / probability + 0.5),
     };
     uint32_t depth = otp_unwind_run(j->unwind);
-    item.account = otp_ledger_account(otp_unwind_frames(j->unwind), depth,
-                                      otp_load_relaxed(&j->thread->context), j->interval);
+    struct otp_tag tag;
+    size_t tag_bytes = otp_tag_take(&tag) ? otp_tag_bytes(&tag) : 0;
+    item.account = account_of(j, depth, &tag, tag_bytes);
     if (item.account == NULL) {
         otp_count(OTP_COUNT_LEDGER_FULL, 1);
         return;
     }
-    if (otp_settings.has_timestamps && observe(j, &item, depth)) {
+    if (otp_settings.has_timestamps && observe(j, &item, depth, &tag, tag_bytes)) {
         otp_ledger_timed(item.account, item.objects, item.bytes);
     }
     otp_ledger_add(item.account, item.objects, item.bytes);

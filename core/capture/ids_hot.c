@@ -40,7 +40,7 @@ bool otp_ids_get(const char *type, void *id)
     for (int tries = 0; is_on && tries < 1000; tries++) {
         uint32_t before = otp_load_acquire(&sequence); /* pairs: IDS */
         memcpy(id, ids[n], sizeof(ids[n]));
-        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        otp_signal_fence(); /* the processor keeps loads in order */
         if (before != 0 && (before & 1) == 0 && otp_load_relaxed(&sequence) == before) {
             return true;
         }

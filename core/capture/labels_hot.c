@@ -29,20 +29,9 @@ bool otp_span_get(void *trace_id, void *span_id)
 
 static struct otp_labels *area_of(uint32_t number)
 {
-    struct otp_labels **slot = &chunks[number / AREAS_PER_CHUNK];
-    struct otp_labels *c = otp_load_acquire(slot); /* pairs: LABELS-CHUNK */
-    if (c == NULL) {
-        struct otp_labels *fresh = otp_hotmem_map(AREAS_PER_CHUNK * sizeof(*fresh));
-        if (fresh == NULL) {
-            return NULL;
-        }
-        if (otp_cas_acq_rel(slot, &c, fresh)) { /* pairs: LABELS-CHUNK */
-            c = fresh;
-        } else {
-            otp_hotmem_unmap(fresh, AREAS_PER_CHUNK * sizeof(*fresh));
-        }
-    }
-    return &c[number % AREAS_PER_CHUNK];
+    struct otp_labels *c = otp_hotmem_share((otp_hotmem_slot *)&chunks[number / AREAS_PER_CHUNK],
+                                            AREAS_PER_CHUNK * sizeof(*c));
+    return c == NULL ? NULL : &c[number % AREAS_PER_CHUNK];
 }
 
 /* The calling thread's labels, empty when they are new; NULL: it can have none. */

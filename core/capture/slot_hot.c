@@ -44,7 +44,7 @@ static bool get_place(struct otp_slot_place *out)
 {
     uint32_t before = otp_load_acquire(&sequence); /* pairs: SLOT */
     *out = current;
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    otp_signal_fence(); /* the processor keeps loads in order */
     return (before & 1) == 0 && otp_load_relaxed(&sequence) == before &&
            (out->is_permanent != 0 || out->epoch == otp_load_acquire(&otp_unload_epoch));
 }

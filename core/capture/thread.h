@@ -67,10 +67,11 @@ struct otp_thread {
     void *start_arg;
     size_t start_stack_bytes;
     char start_name[OTP_THREAD_NAME_MAX];
-    uint64_t fork_mask;  /* signals blocked before fork */
-    bool is_fork_masked; /* and the tick's is blocked since, too */
-    int perf_fd;         /* of the worker, plus 1; 0: none. The worker's field */
-    int perf_signo;      /* that it sends */
+    uint64_t fork_mask;   /* signals blocked before fork */
+    bool is_fork_masked;  /* and the tick's is blocked since, too */
+    int perf_fd;          /* of the worker, plus 1; 0: none. The worker's field */
+    int perf_signo;       /* that it sends */
+    uint32_t quiet_round; /* in which it was last seen outside capture; the worker's */
 };
 
 /* Thread-local part, small and in initial-exec TLS, so that reading it is one instruction. */
@@ -129,6 +130,11 @@ void otp_thread_forget_others(void);
 struct otp_ring *otp_thread_ring(struct otp_thread *t);
 /* Wakes the worker when the ring has just become half full. Context: hot. */
 void otp_thread_wake_at_half(const struct otp_ring *r, uint64_t used_before);
+
+/* From here on threads are looked for that are inside capture since. Context: worker. */
+void otp_quiet_begin(void);
+/* True when each thread was seen outside capture at least once since. Context: worker. */
+bool otp_quiet_is_over(void);
 
 /* Marks the thread as inside capture; false when it already is. Context: hot. */
 bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp);

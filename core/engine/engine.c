@@ -119,6 +119,7 @@ static void apply_settings(const struct otp_conf *conf)
     }
     otp_settings.ring_bytes = ring;
     otp_hotmem_set_limit((size_t)conf->memory_limit_bytes / 2);
+    otp_ledger_set_tag_limit((size_t)conf->memory_limit_bytes / OTP_ENGINE_TAG_PART);
 }
 
 /* The main thread's stack ends where the kernel put the arguments; it may grow down to its limit.
@@ -201,6 +202,7 @@ static void after_fork_in_child(void)
         return;
     }
     otp_ledger_each(set_baseline, NULL);
+    otp_ledger_each_tagged(set_baseline, NULL);
     otp_ids_draw();
     bool is_on = otp_capture_is_on();
     otp_engine.is_flush_wished = 0;

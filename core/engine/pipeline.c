@@ -36,8 +36,7 @@
 #include "core/resource/thread_keys.h"
 
 #define MESSAGE_MAX ((size_t)64 << 20)
-/* What a span with labels costs on its way through a flush: tag, sample, link, attributes, message.
- */
+/* What a sample with a span and labels costs on its way through a flush, in all, with reserves. */
 #define TAG_SHARE_BYTES 512
 #define PERIODS_MAX 8 /* in one flush */
 #define MAX_RESOURCE_ATTRS OTP_RESOURCE_ATTRS_MAX
@@ -136,15 +135,16 @@ bool otp_pipeline_open(void)
     otp_heap_init(&heap, share);
     otp_heap_init(&flush_heap, share);
     for (size_t i = 0; i < PERIODS_MAX; i++) {
-        otp_timetable_init(&times[i].table, &heap);
+        otp_timetable_init(&times[i].table, &heap, &tags);
     }
     for (size_t i = 0; i < OTP_INTERVALS_MAX; i++) {
-        otp_timetable_init(&allocs[i], &heap);
+        otp_timetable_init(&allocs[i], &heap, &tags);
     }
     time_count = 0;
     otp_tags_init(&tags, &heap, otp_thread_keys_name, NULL);
     tags.max_values = conf->max_labels;
-    tags.max_entries = (uint32_t)(share / TAG_SHARE_BYTES);
+    tags.max_uses = (uint32_t)(share / TAG_SHARE_BYTES);
+    tags.max_entries = tags.max_uses;
     otp_modules_init(&modules, &heap);
     otp_builders_forget();
     range_start_ns = otp_engine.start_ns;
@@ -154,24 +154,10 @@ bool otp_pipeline_open(void)
     detect_resource();
     publish_context();
     otp_outputs_open(&heap);
+    /* Each builder keeps its own idea of a sample. */
+    unsigned builders = (unsigned)__builtin_popcount(otp_outputs_formats());
+    tags.max_uses /= builders > 1 ? builders : 1;
     return true;
-}
-
-/* Numbers the tag of a sample that belongs to t, which counts what is not kept of it. */
-static uint32_t take_tag(struct otp_timetable *t, const void *tag, size_t len)
-{
-    if (len == 0) {
-        return OTP_TAGS_NONE;
-    }
-    struct otp_tags_result r = otp_tags_add(&tags, tag, len);
-    if (r.dropped_attrs > 0) {
-        t->dropped_attrs += r.dropped_attrs;
-        otp_count(OTP_COUNT_LABELS, r.dropped_attrs);
-    }
-    if (r.is_dropped) {
-        otp_count(OTP_COUNT_LINKS, 1);
-    }
-    return r.number;
 }
 
 /* The table of what was sampled with that period. */
@@ -220,7 +206,8 @@ static void drain_ring(struct otp_ring *r)
             s.cpu_ns = rec->bytes;
         }
         cpu_samples += is_alloc ? 0 : 1;
-        s.tag = take_tag(table, rec->frames + rec->depth, (size_t)rec->tag_words * 8);
+        s.tag = otp_tell_tag(&tags, rec->frames + rec->depth, (size_t)rec->tag_words * 8,
+                             &table->dropped_attrs);
         if (!otp_timetable_add(table, &s)) {
             otp_count(OTP_COUNT_WORKER_MEMORY, is_alloc ? 1 : rec->count);
         }
@@ -228,9 +215,36 @@ static void drain_ring(struct otp_ring *r)
     }
 }
 
+static void take_last(struct otp_account *a, void *arg)
+{
+    (void)arg;
+    otp_tell_last(a, &tags, &allocs[a->interval]);
+}
+
+/*
+ * Accounts of spans that are over are taken back: once a second what nobody has used for a second,
+ * and all when they take up half of what they may. Between the two halves of it every thread has to
+ * be seen outside capture, which may take until the next look.
+ */
+static void collect(bool is_second)
+{
+    static bool is_waiting;
+    if (is_waiting && otp_quiet_is_over()) {
+        otp_ledger_reclaim(take_last, NULL);
+        is_waiting = false;
+    }
+    bool is_pressed =
+        otp_ledger_tagged_bytes() > otp_engine.conf.memory_limit_bytes / OTP_ENGINE_TAG_PART / 2;
+    if (!is_waiting && (is_second || is_pressed)) {
+        is_waiting = otp_ledger_unlink_idle(is_pressed) > 0;
+        otp_quiet_begin();
+    }
+}
+
 void otp_pipeline_drain(void)
 {
     otp_thread_keys_expire();
+    collect(false);
     for (uint32_t n = 0;; n++) {
         struct otp_thread *t = otp_thread_get(n);
         if (t == NULL) {
@@ -438,6 +452,7 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         .teller = &teller,
         .time_ns = range_start_ns,
         .duration_ns = now - range_start_ns,
+        .tags = &tags,
     };
     otp_pipeline_collect();
     if (flush_all(&tell)) {
@@ -471,6 +486,7 @@ bool otp_pipeline_scan(void)
 {
     struct otp_scan scan = {.own_tid = otp_sys_gettid(), .is_from_birth = !otp_engine.has_slept};
     bool look_again = otp_scan_threads(&heap, &scan);
+    collect(true);
     if (otp_settings.wants_perf && otp_capture_is_on()) {
         otp_settings.is_perf_used = otp_perf_open_all();
         otp_settings.wants_perf = otp_settings.is_perf_used;

@@ -9,6 +9,9 @@
 #include "core/conf/conf.h"
 #include "core/export/template.h"
 
+/* Of the memory limit, one part in so many is for accounts of spans and labels. */
+#define OTP_ENGINE_TAG_PART 8
+
 /* What a waiting host thread asks of the worker. QUIET: no tick may come from the worker's events
  * any more. */
 enum otp_request {

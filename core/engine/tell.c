@@ -5,6 +5,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
+#include "core/base/sys.h"
 #include "core/capture/alloc.h"
 #include "core/capture/capture.h"
 #include "core/ledger/ledger.h"
@@ -115,6 +116,22 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_paced *paced)
     return t->visitor->end_profile(t->visitor);
 }
 
+uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, uint64_t *dropped_attrs)
+{
+    if (len == 0) {
+        return OTP_TAGS_NONE;
+    }
+    struct otp_tags_result r = otp_tags_add(tags, tag, len);
+    if (r.dropped_attrs > 0) {
+        *dropped_attrs += r.dropped_attrs;
+        otp_count(OTP_COUNT_LABELS, r.dropped_attrs);
+    }
+    if (r.is_dropped) {
+        otp_count(OTP_COUNT_LINKS, 1);
+    }
+    return r.number;
+}
+
 static uint64_t whole(uint64_t fixed)
 {
     return (fixed + (UINT64_C(1) << (OTP_OBJECTS_SHIFT - 1))) >> OTP_OBJECTS_SHIFT;
@@ -162,9 +179,9 @@ static void tell_values(struct otp_tell *t, const struct otp_account *a, const i
     }
     uint32_t ids[OTP_TELLER_ATTRS_MAX];
     struct otp_visit_sample sample = {.values = values, .timestamp_ns = timestamp_ns};
-    t->status = otp_teller_stack(t->teller, a->frames, a->depth, &sample.stack);
+    t->status = otp_teller_stack(t->teller, a->stack->frames, a->stack->depth, &sample.stack);
     if (t->status == OTP_OK) {
-        t->status = otp_teller_knowledge(t->teller, a->context, 0, ids, &sample);
+        t->status = otp_teller_knowledge(t->teller, a->context, a->tag_number, ids, &sample);
     }
     if (t->status == OTP_OK) {
         t->status = t->visitor->sample(t->visitor, &sample);
@@ -178,6 +195,28 @@ static void made_since(const struct otp_account *a, const struct sums *now, int6
     uint64_t bytes = less(now->bytes, otp_load_relaxed(&a->timed_bytes));
     made[0] = (int64_t)less(objects, a->seen_objects);
     made[1] = (int64_t)less(bytes, a->seen_bytes);
+}
+
+static bool is_silent(const struct otp_account *a)
+{
+    struct sums now = {0};
+    int64_t made[4] = {0};
+    read_sums(a, &now);
+    made_since(a, &now, made);
+    return (made[0] | made[1]) == 0 && now.objects == now.freed_objects &&
+           now.bytes == now.freed_bytes;
+}
+
+/* What attributes are dropped must be known before the first sample is told. */
+static void number_tag(struct otp_account *a, void *arg)
+{
+    struct otp_tell *t = arg;
+    a->tag_number = OTP_LEDGER_NOT_NUMBERED;
+    if (!is_silent(a)) {
+        a->tag_number = otp_tags_use(t->tags)
+                            ? otp_tell_tag(t->tags, a->frames, a->tag_bytes, &t->dropped_attrs)
+                            : OTP_TAGS_NONE;
+    }
 }
 
 static void note_told(struct otp_tell *t, struct otp_account *a, const int64_t made[4])
@@ -196,6 +235,9 @@ static void note_told(struct otp_tell *t, struct otp_account *a, const int64_t m
 static void tell_account(struct otp_account *a, void *arg)
 {
     struct otp_tell *t = arg;
+    if (a->tag_number == OTP_LEDGER_NOT_NUMBERED) {
+        return; /* it has begun to say something since: in the next flush */
+    }
     struct sums now = {0};
     read_sums(a, &now);
     int64_t made[4] = {0};
@@ -218,13 +260,34 @@ static void tell_account(struct otp_account *a, void *arg)
 static void tell_earlier_account(struct otp_account *a, void *arg)
 {
     struct otp_tell *t = arg;
-    if (a->interval == t->interval) {
+    if (a->interval == t->interval && a->tag_number != OTP_LEDGER_NOT_NUMBERED) {
         struct sums now = {0};
         int64_t made[4] = {0};
         read_sums(a, &now);
         made_since(a, &now, made);
         tell_values(t, a, made, otp_settings.has_timestamps ? t->time_ns + t->duration_ns - 1 : 0);
         note_told(t, a, made);
+    }
+}
+
+void otp_tell_last(const struct otp_account *a, struct otp_tags *tags, struct otp_timetable *allocs)
+{
+    uint64_t told = otp_load_relaxed(&a->timed_objects) + (a->seen_objects << OTP_OBJECTS_SHIFT);
+    struct otp_time_sample s = {
+        .frames = a->stack->frames,
+        .depth = a->stack->depth,
+        .context = a->context,
+        .count = less(otp_load_relaxed(&a->alloc_objects), told),
+        .cpu_ns = less(otp_load_relaxed(&a->alloc_bytes),
+                       otp_load_relaxed(&a->timed_bytes) + a->seen_bytes),
+        .time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0,
+    };
+    if ((s.count | s.cpu_ns) == 0) {
+        return;
+    }
+    s.tag = otp_tell_tag(tags, a->frames, a->tag_bytes, &allocs->dropped_attrs);
+    if (!otp_timetable_add(allocs, &s)) {
+        otp_count(OTP_COUNT_WORKER_MEMORY, 1);
     }
 }
 
@@ -267,11 +330,13 @@ static enum otp_status tell_interval(struct otp_tell *t, const struct otp_timeta
         .duration_ns = t->duration_ns,
         .attrs = attrs,
         .attr_count = losses(OTP_COUNTER_HEAP, attrs, names),
+        .dropped_attributes = clamp_u32(t->dropped_attrs),
     };
     OTP_TRY(t->visitor->begin_profile(t->visitor, &profile));
     OTP_TRY(tell_observations(t, allocs));
     t->status = OTP_OK;
     otp_ledger_each(is_now ? tell_account : tell_earlier_account, t);
+    otp_ledger_each_tagged(is_now ? tell_account : tell_earlier_account, t);
     OTP_TRY(t->status);
     return t->visitor->end_profile(t->visitor);
 }
@@ -279,6 +344,8 @@ static enum otp_status tell_interval(struct otp_tell *t, const struct otp_timeta
 enum otp_status otp_tell_heap(struct otp_tell *t, const struct otp_timetable *allocs)
 {
     t->interval = otp_load_relaxed(&otp_alloc_interval);
+    t->dropped_attrs = allocs->dropped_attrs;
+    otp_ledger_each_tagged(number_tag, t);
     return tell_interval(t, allocs, true);
 }
 
@@ -286,5 +353,6 @@ enum otp_status otp_tell_heap_at(struct otp_tell *t, const struct otp_timetable 
                                  uint32_t interval)
 {
     t->interval = interval;
+    t->dropped_attrs = allocs->dropped_attrs;
     return tell_interval(t, allocs, false);
 }

@@ -10,16 +10,27 @@
 #include "core/base/status.h"
 #include "core/encode/visitor.h"
 #include "core/engine/teller.h"
+#include "core/intern/tags.h"
 #include "core/intern/timetable.h"
+#include "core/ledger/ledger.h"
 
 struct otp_tell {
     struct otp_visitor *visitor;
     struct otp_teller *teller;
     uint64_t time_ns;
     uint64_t duration_ns;
+    struct otp_tags *tags;
     uint32_t interval;      /* that the heap visit is about */
     enum otp_status status; /* of the heap visit */
+    uint64_t dropped_attrs; /* of it */
 };
+
+/* Numbers a tag of len bytes (0: OTP_TAGS_NONE) and counts what is not kept of it, in
+ * *dropped_attrs as well. Context: worker, as all of these. */
+uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, uint64_t *dropped_attrs);
+/* An account is about to go: what is booked and was not told goes to allocs. */
+void otp_tell_last(const struct otp_account *a, struct otp_tags *tags,
+                   struct otp_timetable *allocs);
 
 /* CPU samples that were taken with one period. */
 struct otp_paced {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/base/counters.h"
+
 #define TEXTS_MAX ((size_t)64 << 20) /* the heap's limit is the one that counts */
 #define KEEP_BYTES ((size_t)256 << 10)
 #define NO_ATTR UINT32_MAX
@@ -48,6 +50,7 @@ static void empty(struct otp_buf *b)
 void otp_tags_clear(struct otp_tags *t)
 {
     t->key_count = 0;
+    t->uses = 0;
     if (t->entries.capacity > KEEP_BYTES) {
         otp_map_fini(&t->attr_map);
         otp_map_fini(&t->entry_map);
@@ -320,6 +323,16 @@ struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t 
         r.dropped_attrs += c.entry.attr_count;
     }
     return r;
+}
+
+bool otp_tags_use(struct otp_tags *t)
+{
+    if (t != NULL && t->uses < t->max_uses) {
+        t->uses++;
+        return true;
+    }
+    otp_count(OTP_COUNT_LINKS, 1);
+    return false;
 }
 
 const struct otp_tags_entry *otp_tags_get(const struct otp_tags *t, uint32_t number)

@@ -50,6 +50,8 @@ struct otp_tags {
     struct otp_heap *heap;
     uint32_t max_values; /* of a key */
     uint32_t max_entries;
+    uint32_t max_uses; /* samples that may have a tag */
+    uint32_t uses;
     otp_tags_name name;
     void *name_arg;
     struct otp_tags_key keys[OTP_TAGS_KEYS_MAX];
@@ -74,6 +76,8 @@ struct otp_tags_result {
 void otp_tags_init(struct otp_tags *t, struct otp_heap *heap, otp_tags_name name, void *name_arg);
 /* The number of a tag of len bytes, which nobody need have checked. */
 struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t len);
+/* One more sample is to have a tag: false, and counted, when there are too many. t may be NULL. */
+bool otp_tags_use(struct otp_tags *t);
 /* Forgets all tags. */
 void otp_tags_clear(struct otp_tags *t);
 /* Entry number, which is not OTP_TAGS_NONE; valid until the next otp_tags_add. */

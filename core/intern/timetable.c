@@ -4,24 +4,29 @@
 #include <string.h>
 
 #define KEEP_FRAMES 65536U /* half a megabyte kept from one flush to the next */
+#define KEEP_ENTRIES 8192U
 
-void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap)
+void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap, struct otp_tags *tags)
 {
     memset(t, 0, sizeof(*t));
     t->heap = heap;
+    t->tags = tags;
     otp_map_init(&t->map, heap);
+    otp_map_init(&t->stack_map, heap);
 }
 
 void otp_timetable_clear(struct otp_timetable *t)
 {
-    if (t->frame_room > KEEP_FRAMES) {
+    if (t->frame_room > KEEP_FRAMES || t->entry_room > KEEP_ENTRIES) {
         otp_map_fini(&t->map);
+        otp_map_fini(&t->stack_map);
         otp_heap_free(t->heap, t->entries);
         otp_heap_free(t->heap, t->frames);
-        otp_timetable_init(t, t->heap);
+        otp_timetable_init(t, t->heap, t->tags);
         return;
     }
     otp_map_clear(&t->map);
+    otp_map_clear(&t->stack_map);
     t->sample_count = 0;
     t->cpu_ns = 0;
     t->dropped_attrs = 0;
@@ -34,17 +39,31 @@ const uint64_t *otp_timetable_frames(const struct otp_timetable *t, const struct
     return t->frames + e->frames_at;
 }
 
-static bool is_equal(const void *ctx, uint32_t id, const void *key)
+/* A sample that is looked for, and its stack if that is known. */
+struct wanted {
+    const struct otp_time_sample *sample;
+    size_t frames_at;
+};
+
+static bool is_stack(const void *ctx, uint32_t id, const void *key)
 {
     const struct otp_timetable *t = ctx;
     const struct otp_time_sample *s = key;
     const struct otp_time_entry *e = &t->entries[id];
-    return e->depth == s->depth && e->context == s->context && e->tag == s->tag &&
-           e->time_ns == 0 &&
+    return e->depth == s->depth &&
            memcmp(t->frames + e->frames_at, s->frames, s->depth * sizeof(s->frames[0])) == 0;
 }
 
-static bool make_room(struct otp_timetable *t, size_t depth)
+static bool is_equal(const void *ctx, uint32_t id, const void *key)
+{
+    const struct otp_timetable *t = ctx;
+    const struct wanted *w = key;
+    const struct otp_time_entry *e = &t->entries[id];
+    return e->frames_at == w->frames_at && e->context == w->sample->context &&
+           e->tag == w->sample->tag && e->time_ns == 0;
+}
+
+static bool make_frame_room(struct otp_timetable *t, size_t depth)
 {
     if (t->frame_count + depth > t->frame_room) {
         size_t room = (t->frame_count + depth) * 2 + 1024;
@@ -55,6 +74,11 @@ static bool make_room(struct otp_timetable *t, size_t depth)
         t->frames = frames;
         t->frame_room = room;
     }
+    return true;
+}
+
+static bool make_entry_room(struct otp_timetable *t)
+{
     if (t->entry_count == t->entry_room) {
         size_t room = t->entry_room * 2 + 64;
         struct otp_time_entry *entries =
@@ -65,30 +89,33 @@ static bool make_room(struct otp_timetable *t, size_t depth)
         t->entries = entries;
         t->entry_room = room;
     }
-    return true;
+    return t->entry_count < OTP_MAP_NONE - 1;
 }
 
-bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *s)
+static uint64_t hash_entry(const struct wanted *w)
 {
-    uint64_t hash = otp_hash_bytes(s->frames, s->depth * sizeof(s->frames[0]),
-                                   (uint64_t)s->tag << 32 | s->context);
-    uint32_t id = s->time_ns != 0 ? OTP_MAP_NONE : otp_map_find(&t->map, hash, s, is_equal, t);
-    t->sample_count++;
-    t->cpu_ns += s->cpu_ns;
-    if (id != OTP_MAP_NONE) {
-        t->entries[id].count += s->count;
-        t->entries[id].cpu_ns += s->cpu_ns;
-        return true;
-    }
-    if (t->entry_count >= OTP_MAP_NONE - 1 || !make_room(t, s->depth)) {
-        return false;
-    }
-    id = (uint32_t)t->entry_count;
-    if (s->time_ns == 0 && !otp_map_add(&t->map, hash, id)) {
+    return otp_hash_mix(otp_hash_mix(0, w->frames_at),
+                        (uint64_t)w->sample->tag << 32 | w->sample->context);
+}
+
+static uint32_t find(const struct otp_timetable *t, const struct wanted *w)
+{
+    return w->sample->time_ns != 0 ? OTP_MAP_NONE
+                                   : otp_map_find(&t->map, hash_entry(w), w, is_equal, t);
+}
+
+/* A new entry; the stack of the first with it is noted under stack_hash. */
+static bool add_entry(struct otp_timetable *t, const struct wanted *w, bool is_new_stack,
+                      uint64_t stack_hash)
+{
+    const struct otp_time_sample *s = w->sample;
+    uint32_t id = (uint32_t)t->entry_count;
+    if (!make_entry_room(t) || (is_new_stack && !make_frame_room(t, s->depth)) ||
+        (is_new_stack && !otp_map_add(&t->stack_map, stack_hash, id))) {
         return false;
     }
     t->entries[id] = (struct otp_time_entry){
-        .frames_at = t->frame_count,
+        .frames_at = w->frames_at,
         .depth = s->depth,
         .context = s->context,
         .tag = s->tag,
@@ -96,8 +123,34 @@ bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *s)
         .cpu_ns = s->cpu_ns,
         .time_ns = s->time_ns,
     };
-    memcpy(t->frames + t->frame_count, s->frames, s->depth * sizeof(s->frames[0]));
-    t->frame_count += s->depth;
+    if (is_new_stack) {
+        memcpy(t->frames + t->frame_count, s->frames, s->depth * sizeof(s->frames[0]));
+        t->frame_count += s->depth;
+    }
     t->entry_count++;
-    return true;
+    /* Without its place in the map it is a sum that nothing is added to any more. */
+    return s->time_ns != 0 || otp_map_add(&t->map, hash_entry(w), id);
+}
+
+bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *given)
+{
+    struct otp_time_sample s = *given;
+    uint64_t stack_hash = otp_hash_bytes(s.frames, s.depth * sizeof(s.frames[0]), 0);
+    uint32_t first = otp_map_find(&t->stack_map, stack_hash, &s, is_stack, t);
+    bool is_new_stack = first == OTP_MAP_NONE;
+    struct wanted w = {.sample = &s,
+                       .frames_at = is_new_stack ? t->frame_count : t->entries[first].frames_at};
+    uint32_t id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
+    if (id == OTP_MAP_NONE && s.tag != OTP_TAGS_NONE && !otp_tags_use(t->tags)) {
+        s.tag = OTP_TAGS_NONE;
+        id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
+    }
+    t->sample_count++;
+    t->cpu_ns += s.cpu_ns;
+    if (id != OTP_MAP_NONE) {
+        t->entries[id].count += s.count;
+        t->entries[id].cpu_ns += s.cpu_ns;
+        return true;
+    }
+    return add_entry(t, &w, is_new_stack, stack_hash);
 }

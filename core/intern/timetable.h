@@ -10,10 +10,11 @@
 
 #include "core/base/heap.h"
 #include "core/base/map.h"
+#include "core/intern/tags.h"
 
 /* One stack in one context and with one tag. */
 struct otp_time_entry {
-    size_t frames_at; /* index into the table's frames */
+    size_t frames_at; /* index into the table's frames; the same for equal stacks */
     uint32_t depth;
     uint32_t context;
     uint32_t tag; /* number, see tags.h */
@@ -24,7 +25,9 @@ struct otp_time_entry {
 
 struct otp_timetable {
     struct otp_heap *heap;
-    struct otp_map map;
+    struct otp_tags *tags;    /* which bounds how many entries may have one; NULL: none has */
+    struct otp_map map;       /* of entries */
+    struct otp_map stack_map; /* of the entries that were the first of their stack */
     struct otp_time_entry *entries;
     size_t entry_count;
     size_t entry_room;
@@ -47,9 +50,13 @@ struct otp_time_sample {
     uint64_t time_ns; /* 0: to be summed */
 };
 
-/* An empty table that takes its memory from heap. Context: worker, as all of these. */
-void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap);
-/* Adds a sample; false when the memory limit is reached. */
+/* An empty table that takes its memory from heap; tags may be NULL. Context: worker, as all of
+ * these. */
+void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap, struct otp_tags *tags);
+/*
+ * Adds a sample; false when the memory limit is reached. When there are too many with tags already,
+ * it goes without its own to those of its stack that have none, and that is counted.
+ */
 bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *s);
 /* Forgets all samples and keeps the memory, unless there was much of it. */
 void otp_timetable_clear(struct otp_timetable *t);

@@ -12,14 +12,27 @@
  *
  * I3  Objects are counted in 1/65536 so that the inverse of a probability can be added up.
  *
- * I4  The seen_ fields belong to the worker alone.
+ * I4  The seen_ fields, and those with a note, belong to the worker alone.
+ *
+ * What a thread was doing (its span and labels, a tag) makes accounts of their own below that of
+ * the stack. There may be millions of them in the life of a process, so they are the exception to
+ * I1:
+ *
+ * I5  A tagged account without live objects may be taken back. The worker takes it out of its
+ * bucket, waits until every thread was seen outside capture, and looks again: whoever found it
+ * before has then booked on it. Freeing needs no such care: an account with a live object stays.
  */
 #ifndef OTP_LEDGER_LEDGER_H
 #define OTP_LEDGER_LEDGER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/tag.h"
+
 #define OTP_OBJECTS_SHIFT 16
+#define OTP_LEDGER_NOT_NUMBERED UINT32_MAX
 
 struct otp_account {
     struct otp_account *next;  /* in its bucket; fixed once published */
@@ -36,7 +49,13 @@ struct otp_account {
     uint64_t timed_bytes;
     uint64_t seen_objects; /* whole objects of the others already reported */
     uint64_t seen_bytes;
-    uint64_t frames[]; /* depth words, leaf first */
+    uint64_t looked_objects;   /* the worker's: allocated when it last looked */
+    struct otp_account *stack; /* whose frames and context hold: itself, unless it has a tag */
+    uint32_t tag_bytes;        /* 0: it has none */
+    uint32_t tag_number;       /* the worker's, for one flush */
+    uint32_t phase;            /* the worker's: whether it is in its bucket */
+    uint32_t reserved;
+    uint64_t frames[]; /* depth words, leaf first; or the tag */
 };
 
 /* The account of a stack, made when it is new; NULL at the memory limit. Context: hot. */
@@ -50,7 +69,33 @@ void otp_ledger_timed(struct otp_account *a, uint64_t objects, uint64_t bytes);
 void otp_ledger_sub(struct otp_account *a, uint64_t objects, uint64_t bytes);
 /* Calls visit for each account there is. Context: worker. */
 void otp_ledger_each(void (*visit)(struct otp_account *a, void *arg), void *arg);
-/* Number of accounts. Context: any. */
+/* Number of accounts, of those without a tag. Context: any. */
 uint64_t otp_ledger_count(void);
+
+/* The most memory that accounts with tags may take; 0 is none of them. Context: init. */
+void otp_ledger_set_tag_limit(size_t bytes);
+/*
+ * The account of a stack's account and a tag; NULL at the limit. Only inside capture, with the
+ * handlers of the thread blocked. Context: hot.
+ */
+struct otp_account *otp_ledger_tagged(struct otp_account *stack, const struct otp_tag *tag);
+/* True once each time that half of the limit is passed. Context: hot. */
+bool otp_ledger_wants_collection(void);
+/* Bytes of tagged accounts in use. Context: any. */
+size_t otp_ledger_tagged_bytes(void);
+/* Calls visit for each account with a tag. Context: worker. */
+void otp_ledger_each_tagged(void (*visit)(struct otp_account *a, void *arg), void *arg);
+/*
+ * Takes accounts without live objects out of their buckets: those that were not used since the last
+ * call, or with is_pressed all. The number of accounts that wait for otp_ledger_reclaim. Context:
+ * worker.
+ */
+size_t otp_ledger_unlink_idle(bool is_pressed);
+/*
+ * Gives the memory of those back that still have no live object, after visit has seen what is
+ * booked; the others go into their buckets again. To be called when every thread was seen outside
+ * capture since. Context: worker.
+ */
+void otp_ledger_reclaim(void (*visit)(struct otp_account *a, void *arg), void *arg);
 
 #endif

@@ -8,8 +8,8 @@
 #include "core/base/atomic.h"
 #include "core/base/hotmem.h"
 #include "core/base/map.h"
+#include "core/ledger/parts.h"
 
-#define BUCKETS 65536U
 #define CHUNK_BYTES ((size_t)256 << 10)
 
 /* Accounts are cut from chunks; used may run past the end, then the chunk is full. */
@@ -19,17 +19,17 @@ struct chunk {
     unsigned char data[];
 };
 
-static struct otp_account **buckets; /* BUCKETS heads, mapped on first use */
+static struct otp_account **buckets; /* OTP_LEDGER_BUCKETS heads, mapped on first use */
 static struct chunk *newest;
 static struct otp_account *newest_account; /* head of the list of all */
 static uint64_t account_count;
 
-static struct otp_account **get_buckets(void)
+struct otp_account **otp_ledger_buckets(struct otp_account ***table)
 {
-    return otp_hotmem_share((otp_hotmem_slot *)&buckets, BUCKETS * sizeof(buckets[0]));
+    return otp_hotmem_share((otp_hotmem_slot *)table, OTP_LEDGER_BUCKETS * sizeof(**table));
 }
 
-static void *cut(size_t bytes)
+void *otp_ledger_cut(size_t bytes)
 {
     const size_t room = CHUNK_BYTES - sizeof(struct chunk);
     for (;;) {
@@ -108,12 +108,12 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
 {
     const struct key key = {
         .frames = frames, .depth = depth, .context = context, .interval = interval};
-    struct otp_account **table = get_buckets();
+    struct otp_account **table = otp_ledger_buckets(&buckets);
     if (table == NULL) {
         return NULL;
     }
     uint64_t hash = hash_of(&key);
-    struct otp_account **head = &table[(uint32_t)hash & (BUCKETS - 1)];
+    struct otp_account **head = &table[(uint32_t)hash & (OTP_LEDGER_BUCKETS - 1)];
     struct otp_account *fresh = NULL;
     struct otp_account *searched_to = NULL;
     for (;;) {
@@ -126,7 +126,7 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
         }
         searched_to = first;
         if (fresh == NULL) {
-            fresh = cut(sizeof(*fresh) + depth * sizeof(frames[0]));
+            fresh = otp_ledger_cut(sizeof(*fresh) + depth * sizeof(frames[0]));
             if (fresh == NULL) {
                 return NULL;
             }
@@ -134,6 +134,7 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
             fresh->context = context;
             fresh->depth = depth;
             fresh->interval = interval;
+            fresh->stack = fresh;
             memcpy(fresh->frames, frames, depth * sizeof(frames[0]));
         }
         fresh->next = first;

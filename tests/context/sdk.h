@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A small SDK that publishes thread contexts as OTEP 4947 says; nothing of the profiler is in it. */
+/* A small SDK that publishes thread contexts as OTEP 4947 says; nothing of the profiler is in it.
+ */
 #ifndef TEST_SDK_H
 #define TEST_SDK_H
 

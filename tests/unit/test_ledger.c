@@ -60,6 +60,144 @@ START_TEST(test_memory_limit_is_an_answer_not_a_crash)
 }
 END_TEST
 
+/* What a host thread is to the collector: inside (1) or outside of capture. */
+static uint32_t busy[THREADS];
+static uint64_t made_bytes;   /* by all threads */
+static uint64_t folded_bytes; /* of accounts that were taken back */
+static uint64_t folded_count;
+static uint32_t is_over;
+
+static void *make_and_free(void *arg)
+{
+    size_t me = (size_t)(uintptr_t)arg;
+    struct otp_tag tag;
+    uint64_t frame = 4711;
+    struct otp_account *kept[64] = {0};
+    memset(&tag, 0, sizeof(tag));
+    for (uint64_t n = 0; n < ROUNDS; n++) {
+        struct otp_account **slot = &kept[n % 64];
+        if (*slot != NULL) {
+            otp_ledger_sub(*slot, 3, 7);
+        }
+        uint64_t span = n / 32 * THREADS + (n % 5 == 0 ? 0 : me); /* some are common to all */
+        memcpy(tag.span_id, &span, sizeof(span));
+        tag.label_bytes = (uint16_t)(n % 7 * 8);
+        __atomic_store_n(&busy[me], 1, __ATOMIC_SEQ_CST);
+        struct otp_account *stack = otp_ledger_account(&frame, 1, 0);
+        *slot = otp_ledger_tagged(stack, &tag);
+        ck_assert_ptr_nonnull(*slot);
+        otp_ledger_add(*slot, 3, 7);
+        __atomic_store_n(&busy[me], 0, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&made_bytes, 7, __ATOMIC_RELAXED);
+    }
+    for (size_t i = 0; i < 64; i++) {
+        otp_ledger_sub(kept[i], 3, 7);
+    }
+    return NULL;
+}
+
+static void fold(struct otp_account *a, void *arg)
+{
+    (void)arg;
+    folded_bytes += __atomic_load_n(&a->alloc_bytes, __ATOMIC_RELAXED);
+    folded_count++;
+}
+
+static void add_rest(struct otp_account *a, void *arg)
+{
+    *(uint64_t *)arg += a->alloc_bytes;
+    ck_assert_uint_eq(a->alloc_bytes, a->freed_bytes);
+}
+
+static void *take_back(void *arg)
+{
+    (void)arg;
+    while (__atomic_load_n(&is_over, __ATOMIC_ACQUIRE) == 0) {
+        if (otp_ledger_unlink_idle(true) == 0) {
+            continue;
+        }
+        for (size_t i = 0; i < THREADS; i++) {
+            while (__atomic_load_n(&busy[i], __ATOMIC_SEQ_CST) != 0) {
+            }
+        }
+        otp_ledger_reclaim(fold, NULL);
+    }
+    return NULL;
+}
+
+START_TEST(test_accounts_of_spans_are_taken_back)
+{
+    pthread_t threads[THREADS];
+    pthread_t collector;
+    otp_hotmem_set_limit((size_t)512 << 20);
+    otp_ledger_set_tag_limit((size_t)256 << 20);
+    pthread_create(&collector, NULL, take_back, NULL);
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_create(&threads[i], NULL, make_and_free, (void *)(uintptr_t)i);
+    }
+    for (size_t i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    __atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+    pthread_join(collector, NULL);
+    ck_assert_uint_gt(folded_count, 100);
+    uint64_t rest = 0;
+    otp_ledger_each_tagged(add_rest, &rest);
+    ck_assert_uint_eq(folded_bytes + rest, made_bytes);
+    ck_assert_uint_eq(made_bytes, (uint64_t)THREADS * ROUNDS * 7);
+    /* Everything can be taken back in the end, and then nothing is left. */
+    (void)otp_ledger_unlink_idle(true);
+    otp_ledger_reclaim(fold, NULL);
+    ck_assert_uint_eq(folded_bytes, made_bytes);
+    ck_assert_uint_eq(otp_ledger_tagged_bytes(), 0);
+}
+END_TEST
+
+START_TEST(test_tags_have_a_limit_of_their_own)
+{
+    struct otp_tag tag;
+    uint64_t frame = 99;
+    memset(&tag, 0, sizeof(tag));
+    struct otp_account *stack = otp_ledger_account(&frame, 1, 0);
+    otp_hotmem_set_limit((size_t)512 << 20);
+    otp_ledger_set_tag_limit(0);
+    ck_assert_ptr_null(otp_ledger_tagged(stack, &tag));
+    otp_ledger_set_tag_limit((size_t)4 << 20);
+    uint64_t n = 0;
+    struct otp_account *a;
+    struct otp_account *last = NULL;
+    do {
+        n++;
+        memcpy(tag.span_id, &n, sizeof(n));
+        a = otp_ledger_tagged(stack, &tag);
+        if (a != NULL) {
+            ck_assert_ptr_eq(otp_ledger_tagged(stack, &tag), a);
+            ck_assert_ptr_ne(a, last);
+            otp_ledger_add(a, 1, n);
+            last = a;
+        }
+    } while (a != NULL && n < 1000000);
+    ck_assert_uint_gt(n, 1000);
+    ck_assert_uint_lt(n, 1000000);
+    ck_assert(otp_ledger_wants_collection());
+    ck_assert(!otp_ledger_wants_collection());
+    /* What is live stays. */
+    (void)otp_ledger_unlink_idle(true);
+    otp_ledger_reclaim(fold, NULL);
+    ck_assert_ptr_null(otp_ledger_tagged(stack, &tag));
+    n--;
+    memcpy(tag.span_id, &n, sizeof(n));
+    ck_assert_ptr_eq(otp_ledger_tagged(stack, &tag), last);
+    /* Room comes back with the last object. */
+    otp_ledger_sub(last, 1, n);
+    ck_assert_uint_eq(otp_ledger_unlink_idle(true), 1);
+    otp_ledger_reclaim(fold, NULL);
+    n += 2;
+    memcpy(tag.span_id, &n, sizeof(n));
+    ck_assert_ptr_eq(otp_ledger_tagged(stack, &tag), last);
+}
+END_TEST
+
 START_TEST(test_live_table_follows_a_model)
 {
     enum { ADDRESSES = 30000 };
@@ -214,6 +352,8 @@ int main(void)
     TCase *t = tcase_create("ledger");
     tcase_add_test(t, test_equal_stacks_share_an_account);
     tcase_add_test(t, test_memory_limit_is_an_answer_not_a_crash);
+    tcase_add_test(t, test_accounts_of_spans_are_taken_back);
+    tcase_add_test(t, test_tags_have_a_limit_of_their_own);
     tcase_add_test(t, test_live_table_follows_a_model);
     tcase_add_test(t, test_entry_left_behind_is_booked_as_freed);
     tcase_add_test(t, test_threads_that_free_each_others_blocks);

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# heap.sh: memory keeps the span and the labels of its allocation; spans without number stay within the memory limit.
+. "$(dirname "$0")/../common.sh"
+
+# sums TYPE: span and bytes of the blocks, one a line
+sums() {
+    # shellcheck disable=SC2046
+    judge span-sites "$1" make_block $(files) | sort
+}
+
+exact() {
+    equal "exit status" 0 "$status"
+    awk '{ print $1 "0000000000", $2 }' "$d/prof.out" | sort > "$d/made"
+    awk '{ print $1 "0000000000", $3 }' "$d/prof.out" | sort > "$d/kept"
+    equal "spans that the program had" 2000 "$(wc -l < "$d/made")"
+    sums alloc_space > "$d/alloc"
+    sums inuse_space > "$d/inuse"
+    same_file "$d/made" "$d/alloc" "allocated bytes by span"
+    same_file "$d/kept" "$d/inuse" "live bytes by span"
+    # shellcheck disable=SC2046
+    judge by class inuse_objects $(files) | grep -v -- ' -$' | sort > "$d/classes"
+    same_file "$d/classes" "$d/wanted" "live objects by label"
+    # shellcheck disable=SC2046
+    equal "links lost" "" "$(judge note otelprof.dropped.links $(files))"
+}
+
+printf '1000 even\n1000 odd\n' > "$work/wanted"
+
+for how in "one flush" "many flushes" "many flushes with times" "spans that are over are taken back"; do
+    begin "memory by span, to the byte: $how"
+    host heap -I"$top"
+    cp "$work/wanted" "$d/wanted"
+    settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000"
+    wait_ms=''
+    case $how in
+    many*times) settings="$settings OTELPROF_INTERVAL=50ms OTELPROF_TIMESTAMPS=true" ;;
+    many*) settings="$settings OTELPROF_INTERVAL=50ms" ;;
+    spans*) wait_ms=3500 ;;
+    esac
+    # shellcheck disable=SC2086
+    prof "$host" $wait_ms
+    strict
+    exact
+    end
+done
+
+begin "a million spans stay within the memory limit"
+host many -I"$top"
+bare "$host" 1000000
+for limit in 16m 64m; do
+    rm -f "$p"/*
+    settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_INTERVAL=5s OTELPROF_MEMORY_LIMIT=$limit"
+    prof "$host" 1000000
+    equal "exit status" 0 "$status"
+    strict
+    # shellcheck disable=SC2046
+    equal "bytes in make_block with $limit" "$(cut -d ' ' -f 1 "$d/prof.out")" "$(judge site alloc_space make_block $(files))"
+    # shellcheck disable=SC2046
+    equal "live bytes in make_block" 0 "$(judge site inuse_space make_block $(files))"
+    between "KiB more than without the library" 0 $((${limit%m} * 1024)) \
+        $(($(cut -d ' ' -f 2 "$d/prof.out") - $(cut -d ' ' -f 2 "$d/bare.out")))
+    # shellcheck disable=SC2046
+    between "spans in the profile" 1000 1000000 "$(judge links alloc_space $(files) | grep -vc -- ' - -$')"
+    # shellcheck disable=SC2046
+    between "values of a label, in all flushes" 900 $((1000 * $(files | wc -l))) \
+        "$(judge by user alloc_space $(files) | grep -vc -- ' -$')"
+    # shellcheck disable=SC2046
+    between "attributes dropped" 1000 3000000 "$(judge dropped alloc_space $(files))"
+    # shellcheck disable=SC2046
+    [ -n "$(judge note otelprof.dropped.labels $(files))" ] || bad "no count of dropped labels"
+    # shellcheck disable=SC2046
+    [ -z "$(judge note otelprof.dropped.memory_limit $(files))" ] || bad "a flush was lost"
+done
+end
+
+begin "OTELPROF_MAX_LABELS is the number of values of a key in a flush"
+for max in 0 1 7; do
+    rm -f "$p"/*
+    settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_MAX_LABELS=$max"
+    prof "$host" 50
+    # shellcheck disable=SC2046
+    equal "values of user with $max" "$max" "$(judge by user alloc_space $(files) | grep -vc -- ' -$')"
+    # shellcheck disable=SC2046
+    equal "values of kind with $max" "$((max < 2 ? max : 2))" "$(judge by kind alloc_space $(files) | grep -vc -- ' -$')"
+    # shellcheck disable=SC2046
+    equal "spans with $max" 50 "$(judge links alloc_space $(files) | grep -vc -- ' - -$')"
+done
+end
+finish
