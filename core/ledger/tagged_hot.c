@@ -55,10 +55,17 @@ static struct otp_account *take_cell(size_t class)
     return a;
 }
 
-static struct otp_account *make(struct otp_account *stack, const struct otp_tag *tag, size_t len,
-                                uint64_t hash)
+/* What an account is known by. */
+struct wanted {
+    struct otp_account *stack;
+    const struct otp_tag *tag;
+    size_t len;
+    uint64_t hash;
+};
+
+static struct otp_account *make(const struct wanted *w)
 {
-    size_t class = otp_ledger_class(len);
+    size_t class = otp_ledger_class(w->len);
     struct otp_account *a = take_cell(class);
     if (a == NULL) {
         (void)otp_exchange_acq_rel(&is_collection_wanted, 1);
@@ -70,13 +77,13 @@ static struct otp_account *make(struct otp_account *stack, const struct otp_tag 
     if (before < half && before + bytes >= half) {
         otp_store_relaxed(&is_collection_wanted, 1);
     }
-    a->hash = hash;
-    a->context = stack->context;
-    a->interval = stack->interval;
-    a->stack = stack;
-    a->tag_bytes = (uint32_t)len;
+    a->hash = w->hash;
+    a->context = w->stack->context;
+    a->interval = w->stack->interval;
+    a->stack = w->stack;
+    a->tag_bytes = (uint32_t)w->len;
     a->tag_number = OTP_LEDGER_NOT_NUMBERED;
-    memcpy(a->frames, tag, len);
+    memcpy(a->frames, w->tag, w->len);
     return a;
 }
 
@@ -88,39 +95,47 @@ static void list(struct otp_account *a)
     }
 }
 
-static bool matches(const struct otp_account *a, uint64_t hash, const struct otp_account *stack,
-                    const struct otp_tag *tag, size_t len)
+static bool matches(const struct otp_account *a, const struct wanted *w)
 {
-    return a->hash == hash && a->stack == stack && a->tag_bytes == len &&
-           memcmp(a->frames, tag, len) == 0;
+    return a->hash == w->hash && a->stack == w->stack && a->tag_bytes == w->len &&
+           memcmp(a->frames, w->tag, w->len) == 0;
+}
+
+/* The account that is looked for, among those of its bucket that were put there after `to`. */
+static struct otp_account *search(struct otp_account *first, const struct otp_account *to,
+                                  const struct wanted *w)
+{
+    struct otp_account *a = first;
+    /* What was searched before may have been taken out meanwhile: then to the end. */
+    while (a != NULL && a != to && !matches(a, w)) {
+        a = otp_load_acquire(&a->next);
+    }
+    return a == to ? NULL : a;
 }
 
 struct otp_account *otp_ledger_tagged(struct otp_account *stack, const struct otp_tag *tag)
 {
-    size_t len = otp_tag_bytes(tag);
+    struct wanted w = {.stack = stack, .tag = tag, .len = otp_tag_bytes(tag)};
     if (otp_load_relaxed(&limit_bytes) == 0 ||
         otp_ledger_buckets(&otp_ledger_tag_buckets) == NULL) {
         return NULL;
     }
-    uint64_t hash = otp_hash_bytes(tag, len, (uint64_t)(uintptr_t)stack);
-    struct otp_account **head = otp_ledger_tag_bucket(hash);
+    w.hash = otp_hash_bytes(tag, w.len, (uint64_t)(uintptr_t)stack);
+    struct otp_account **head = otp_ledger_tag_bucket(w.hash);
     struct otp_account *fresh = NULL;
     struct otp_account *searched_to = NULL;
     for (;;) {
         struct otp_account *first = otp_load_acquire(head); /* pairs: LEDGER-ADD */
-        /* What was searched before may have been taken out meanwhile: then to the end. */
-        for (struct otp_account *a = first; a != NULL && a != searched_to;
-             a = otp_load_acquire(&a->next)) {
-            if (matches(a, hash, stack, tag, len)) {
-                if (fresh != NULL) {
-                    fresh->phase = OTP_LEDGER_ORPHAN;
-                    list(fresh); /* the worker takes it back */
-                }
-                return a;
+        struct otp_account *found = search(first, searched_to, &w);
+        if (found != NULL) {
+            if (fresh != NULL) {
+                fresh->phase = OTP_LEDGER_ORPHAN;
+                list(fresh); /* the worker takes it back */
             }
+            return found;
         }
         searched_to = first;
-        fresh = fresh != NULL ? fresh : make(stack, tag, len, hash);
+        fresh = fresh != NULL ? fresh : make(&w);
         if (fresh == NULL) {
             return NULL;
         }

@@ -83,7 +83,7 @@ static void *make_and_free(void *arg)
         memcpy(tag.span_id, &span, sizeof(span));
         tag.label_bytes = (uint16_t)(n % 7 * 8);
         __atomic_store_n(&busy[me], 1, __ATOMIC_SEQ_CST);
-        struct otp_account *stack = otp_ledger_account(&frame, 1, 0);
+        struct otp_account *stack = otp_ledger_account(&frame, 1, 0, 0);
         *slot = otp_ledger_tagged(stack, &tag);
         ck_assert_ptr_nonnull(*slot);
         otp_ledger_add(*slot, 3, 7);
@@ -158,7 +158,7 @@ START_TEST(test_tags_have_a_limit_of_their_own)
     struct otp_tag tag;
     uint64_t frame = 99;
     memset(&tag, 0, sizeof(tag));
-    struct otp_account *stack = otp_ledger_account(&frame, 1, 0);
+    struct otp_account *stack = otp_ledger_account(&frame, 1, 0, 0);
     otp_hotmem_set_limit((size_t)512 << 20);
     otp_ledger_set_tag_limit(0);
     ck_assert_ptr_null(otp_ledger_tagged(stack, &tag));
