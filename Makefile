@@ -216,7 +216,7 @@ BUILD_PACKAGES := gcc libc6-dev make binutils ca-certificates libprotobuf-c-dev 
                   protobuf-c-compiler libzstd-dev zlib1g-dev libiberty-dev \
                   libmbedtls-dev libnghttp2-dev libdw-dev libelf-dev liblzma-dev libbz2-dev
 TEST_PACKAGES  := check clang pmccabe pkg-config g++ python3 perl sqlite3 xz-utils zstd gzip bzip2 \
-                  redis-server redis-tools nginx-light apache2-utils procps strace gdb openssl debuginfod libdebuginfod1
+                  redis-server redis-tools nginx-light apache2-utils procps strace gdb openssl debuginfod libdebuginfod1 mandoc zsh
 
 .PHONY: deps test-deps
 deps:  ## install what the build needs (apt-get, as root or with sudo)
@@ -302,7 +302,12 @@ install: all  ## install to DESTDIR and PREFIX
 	    $(DESTDIR)$(PREFIX)/share/doc/libotelprof
 	$(Q)install -m 755 $(BUILD)/libotelprof.so $(DESTDIR)$(PREFIX)/lib/
 	$(Q)install -m 755 $(BUILD)/otelprof $(DESTDIR)$(PREFIX)/bin/
-	$(Q)install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(Q)install -d $(addprefix $(DESTDIR)$(PREFIX)/,lib/pkgconfig share/man/man1 share/man/man7 \
+	    share/bash-completion/completions share/zsh/site-functions)
+	$(Q)$(BUILD)/otelprof man 1 > $(DESTDIR)$(PREFIX)/share/man/man1/otelprof.1
+	$(Q)$(BUILD)/otelprof man 7 > $(DESTDIR)$(PREFIX)/share/man/man7/libotelprof.7
+	$(Q)$(BUILD)/otelprof completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/otelprof
+	$(Q)$(BUILD)/otelprof completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_otelprof
 	$(Q)install -m 644 $(BUILD)/libotelprofile.a $(DESTDIR)$(PREFIX)/lib/
 	$(Q)install -m 644 $(BUILD)/otelprofile.h $(DESTDIR)$(PREFIX)/include/
 	$(Q)sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*OTP_VERSION "\(.*\)".*/\1/p' core/base/version.h)|" \

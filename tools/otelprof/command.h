@@ -53,6 +53,11 @@ extern const struct otp_command otp_command_merge;
 extern const struct otp_command otp_command_diff;
 extern const struct otp_command otp_command_ctl;
 extern const struct otp_command otp_command_symbolize;
+extern const struct otp_command otp_command_completion;
+extern const struct otp_command otp_command_man;
+
+/* All commands, in the order in which they are listed. */
+const struct otp_command *const *otp_commands(size_t *out_count);
 
 /* Prints `otelprof COMMAND: ` and a formatted line to stderr; OTP_EXIT_USAGE. */
 int otp_usage_error(const struct otp_command *command, const char *format, ...)

@@ -27,11 +27,18 @@ static const struct otp_command command_help = {
 };
 
 static const struct otp_command *const commands[] = {
-    &otp_command_run,   &otp_command_info,    &otp_command_top,    &otp_command_flame,
-    &otp_command_check, &otp_command_receive, &otp_command_doctor, &otp_command_convert,
-    &otp_command_merge, &otp_command_diff,    &otp_command_ctl,    &otp_command_symbolize,
-    &otp_command_send,  &command_version,     &command_help,
+    &otp_command_run,   &otp_command_info,       &otp_command_top,    &otp_command_flame,
+    &otp_command_check, &otp_command_receive,    &otp_command_doctor, &otp_command_convert,
+    &otp_command_merge, &otp_command_diff,       &otp_command_ctl,    &otp_command_symbolize,
+    &otp_command_send,  &otp_command_completion, &otp_command_man,    &command_version,
+    &command_help,
 };
+
+const struct otp_command *const *otp_commands(size_t *out_count)
+{
+    *out_count = OTP_ARRAY_LEN(commands);
+    return commands;
+}
 
 static const struct otp_command *find_command(const char *name)
 {
@@ -59,7 +66,7 @@ static void print_overview(FILE *to)
         "Profiles programs with libotelprof.so and reads what it writes: OTLP profiles.\n\n",
         to);
     for (size_t i = 0; i < OTP_ARRAY_LEN(commands); i++) {
-        (void)fprintf(to, "  %-9s %s\n", commands[i]->name, commands[i]->summary);
+        (void)fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     }
     (void)fputs(
         "\notelprof help COMMAND tells more. FILE may be compressed (gzip, zstd) or `-`, the\n"

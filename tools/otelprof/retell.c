@@ -6,8 +6,10 @@
 
 #include "core/base/annot.h"
 #include "tools/otelprof/attr_of.h"
+#include "tools/otelprof/progress.h"
 
 #define NOT_TOLD UINT32_MAX
+#define SHOW_EVERY 65536U /* samples */
 
 static uint32_t *make_ids(uint32_t count)
 {
@@ -261,6 +263,9 @@ enum otp_status otp_retell_samples(struct otp_retell *r, uint32_t profile)
 {
     const struct otp_profile *p = otp_profiles_profile(r->m, profile);
     for (uint32_t i = 0; i < p->samples.count; i++) {
+        if (i % SHOW_EVERY == SHOW_EVERY - 1) {
+            otp_progress_show("writing samples", i, p->samples.count);
+        }
         OTP_TRY(tell_sample(r, otp_profiles_sample(r->m, p->samples.first + i)));
     }
     return OTP_OK;
@@ -302,6 +307,9 @@ static enum otp_status tell_reached(struct otp_retell *r, const struct reached *
         }
     }
     for (uint32_t i = 1; i < r->m->table[OTP_TABLE_LOCATION].count; i++) {
+        if (r->symbolizer != NULL) {
+            otp_progress_show("looking up", i, r->m->table[OTP_TABLE_LOCATION].count);
+        }
         if (u->locations[i]) {
             OTP_TRY(tell_location(r, (int32_t)i, &id));
         }
