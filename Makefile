@@ -247,6 +247,9 @@ $(OWN_MEMORY): $(O)/preload/memory_hot.o
 $(O)/tests/unit/test_preload_memory: private UNIT_MORE := $(OWN_MEMORY)
 $(O)/tests/unit/test_preload_memory: $(OWN_MEMORY)
 
+# The worker as a thread that the thread sanitizer knows: see the test.
+$(O)/tests/unit/test_engine_threads: private LDFLAGS += -Wl,--wrap=otp_arch_clone_thread
+
 # Any other test program that links core: `make build/obj-release-gcc/tests/diff/NAME`.
 $(O)/tests/%: $(O)/tests/%.o $(O)/libcore.a $(UNWIND)
 	$(call say,LD,$@)
@@ -287,14 +290,14 @@ check-format:  ## would `make format` change anything?
 
 # ---- the long targets ----------------------------------------------------------------------------
 
-.PHONY: check demo bench accuracy interop parity roots install clean help
+.PHONY: check demo bench accuracy interop parity roots faults stress install clean help
 check: test-deps  ## install what the tests need, then run all tests and gates
 	@MAKE='$(MAKE)' UNITS='$(UNIT_BIN)' sh tools/dev/check.sh $(GATES)
 demo: deps all  ## profile a real program; leave a profile and a flame graph
 	@sh tools/dev/demo.sh
 bench: all  ## measure the cost
 	@sh tests/bench/run.sh
-accuracy interop parity roots: all  ## the named suite
+accuracy interop parity roots faults stress: all  ## the named suite
 	@sh tests/$@/run.sh
 
 install: all  ## install to DESTDIR and PREFIX

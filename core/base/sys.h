@@ -7,6 +7,7 @@
 #ifndef OTP_BASE_SYS_H
 #define OTP_BASE_SYS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
@@ -57,10 +58,31 @@ int otp_sys_write_full(int fd, const void *buf, size_t len);
 int64_t otp_sys_file_size(int fd);
 /* Wall clock, nanoseconds since the epoch (CLOCK_REALTIME). */
 uint64_t otp_sys_realtime_ns(void);
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* CLOCK_MONOTONIC in nanoseconds. Where the kernel refuses it moves on with each call, so that a
+ * wait for a deadline ends. */
 uint64_t otp_sys_monotonic_ns(void);
-/* CPU time of the calling thread in nanoseconds. */
+/* CPU time of the calling thread in nanoseconds; 0: the kernel refuses. */
 uint64_t otp_sys_thread_cpu_ns(void);
+/*
+ * Blocks all signals of the calling thread and tells its mask until now. False: the kernel refuses
+ * (a filter of system calls), nothing has changed. Context: hot.
+ */
+OTP_MUST_CHECK bool otp_sys_block_signals(uint64_t *out_before);
+/* Puts the mask back that otp_sys_block_signals has told. Context: hot. */
+void otp_sys_restore_signals(uint64_t before);
+
+/* Signals of a thread while we write in it. */
+struct otp_sys_hush {
+    uint64_t before;  /* its mask */
+    uint64_t pending; /* what the host has waiting anyway */
+};
+/*
+ * Writing to a pipe without a reader raises SIGPIPE, beyond a limit SIGXFSZ: between these two
+ * calls neither reaches the host, whose thread this is. False: it must not be written. Context:
+ * init.
+ */
+OTP_MUST_CHECK bool otp_sys_hush(struct otp_sys_hush *h);
+void otp_sys_unhush(const struct otp_sys_hush *h);
 /* Kernel ids. */
 int otp_sys_getpid(void);
 int otp_sys_gettid(void);

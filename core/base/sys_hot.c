@@ -4,10 +4,31 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 
+#include "core/base/atomic.h"
+
+#define SIGNAL_SET_BYTES 8
+#define TRIES 3 /* of a call that cannot be left out */
+#define REFUSED_STEP_NS UINT64_C(1000000)
+
+#ifdef OTP_SANITIZER
+/* Sanitizers keep account of mappings, by libc's names for them. */
+void *otp_sys_map(size_t bytes)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+void otp_sys_unmap(void *addr, size_t bytes)
+{
+    (void)munmap(addr, bytes);
+}
+#else
 void *otp_sys_map(size_t bytes)
 {
     long r = OTP_SYS6(SYS_mmap, 0, bytes, PROT_READ | PROT_WRITE,
@@ -25,6 +46,7 @@ void otp_sys_unmap(void *addr, size_t bytes)
 {
     (void)OTP_SYS2(SYS_munmap, addr, bytes);
 }
+#endif
 
 int otp_sys_open(const char *path, int flags, unsigned mode)
 {
@@ -106,7 +128,8 @@ int64_t otp_sys_file_size(int fd)
 static uint64_t clock_ns(int id)
 {
     struct timespec ts = {0};
-    (void)OTP_SYS2(SYS_clock_gettime, id, &ts);
+    for (int i = 0; i < TRIES && OTP_SYS2(SYS_clock_gettime, id, &ts) < 0; i++) {
+    }
     return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
@@ -117,12 +140,52 @@ uint64_t otp_sys_realtime_ns(void)
 
 uint64_t otp_sys_monotonic_ns(void)
 {
-    return clock_ns(CLOCK_MONOTONIC);
+    static uint64_t refused_ns;
+    uint64_t ns = clock_ns(CLOCK_MONOTONIC);
+    return OTP_LIKELY(ns != 0) ? ns : otp_add_relaxed(&refused_ns, REFUSED_STEP_NS) + 1;
 }
 
 uint64_t otp_sys_thread_cpu_ns(void)
 {
     return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+bool otp_sys_block_signals(uint64_t *out_before)
+{
+    uint64_t all = ~UINT64_C(0);
+    return OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, out_before, SIGNAL_SET_BYTES) == 0;
+}
+
+void otp_sys_restore_signals(uint64_t before)
+{
+    for (int i = 0; i < TRIES; i++) {
+        if (OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, SIGNAL_SET_BYTES) == 0) {
+            return;
+        }
+    }
+}
+
+bool otp_sys_hush(struct otp_sys_hush *h)
+{
+    if (!otp_sys_block_signals(&h->before)) {
+        return false;
+    }
+    h->pending = ~UINT64_C(0);
+    (void)OTP_SYS2(SYS_rt_sigpending, &h->pending, SIGNAL_SET_BYTES);
+    return true;
+}
+
+void otp_sys_unhush(const struct otp_sys_hush *h)
+{
+    uint64_t raised = UINT64_C(1) << (SIGPIPE - 1) | UINT64_C(1) << (SIGXFSZ - 1);
+    struct timespec none = {0};
+    raised &= ~h->pending;
+    for (int i = 0; i < TRIES && raised != 0; i++) {
+        if (OTP_SYS4(SYS_rt_sigtimedwait, &raised, 0, &none, SIGNAL_SET_BYTES) == -EAGAIN) {
+            break;
+        }
+    }
+    otp_sys_restore_signals(h->before);
 }
 
 int otp_sys_getpid(void)

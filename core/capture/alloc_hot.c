@@ -310,12 +310,17 @@ static void end(struct otp_thread *t, void *block, size_t size, const struct otp
         otp_thread_leave(t);
         return;
     }
-    uint64_t mask = otp_scratch_block();
+    uint64_t mask;
+    if (OTP_UNLIKELY(!otp_sys_block_signals(&mask))) {
+        otp_count(OTP_COUNT_NO_SCRATCH, 1);
+        otp_thread_leave(t);
+        return;
+    }
     book_on_scratch(t, &j, regs);
     otp_capture_note_sample();
     note_cost(t);
     otp_thread_leave(t);
-    otp_scratch_unblock(mask); /* a tick that has come due in between finds capture left */
+    otp_sys_restore_signals(mask); /* a tick that has come due in between finds capture left */
 }
 
 /* Calls of the host's allocator to itself must neither be counted nor sampled: see I2. */

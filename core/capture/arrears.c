@@ -16,7 +16,8 @@
 
 static uint64_t start_frame(const struct otp_thread *t)
 {
-    uintptr_t addr = t->start != NULL ? (uintptr_t)t->start : (uintptr_t)t->start_c11;
+    uintptr_t addr = (uintptr_t)otp_load_relaxed(&t->start);
+    addr = addr != 0 ? addr : (uintptr_t)otp_load_relaxed(&t->start_c11);
     struct otp_object_range range;
     if (addr == 0 || !otp_object_find(addr, &range)) {
         return 0;
@@ -27,7 +28,7 @@ static uint64_t start_frame(const struct otp_thread *t)
 /* True, and the time on its CPU clock, when t has at least so many periods due. */
 static bool is_behind(const struct otp_thread *t, uint64_t least, uint64_t *out_now_ns)
 {
-    return otp_load_acquire(&t->state) == OTP_THREAD_LIVE && otp_load_relaxed(&t->has_timer) != 0 &&
+    return otp_load_acquire(&t->state) == OTP_THREAD_LIVE && otp_load_acquire(&t->has_timer) != 0 &&
            otp_timer_clock(t, out_now_ns) && otp_timer_due(t, *out_now_ns) >= least;
 }
 

@@ -12,13 +12,14 @@
 
 void otp_names_refresh(struct otp_thread *t)
 {
-    if (!otp_settings.has_thread_name || t->tid == 0 || otp_load_relaxed(&t->has_own_name) != 0) {
+    int32_t tid = otp_load_acquire(&t->tid); /* pairs: THREAD-TID */
+    if (!otp_settings.has_thread_name || tid == 0 || otp_load_relaxed(&t->has_own_name) != 0) {
         return;
     }
     uint32_t before = otp_load_relaxed(&t->context);
     struct otp_line path = {0};
     otp_line_str(&path, "/proc/self/task/");
-    otp_line_u64(&path, (uint64_t)t->tid);
+    otp_line_u64(&path, (uint64_t)tid);
     otp_line_bytes(&path, "/comm", 6); /* with its NUL */
     int fd = otp_sys_open(path.text, O_RDONLY, 0);
     if (fd < 0) {
@@ -34,10 +35,11 @@ void otp_names_refresh(struct otp_thread *t)
         name[n - 1] = '\0';
     }
     /* Not when the thread has given itself a name meanwhile: what was read is older. */
-    (void)otp_cas_acq_rel(&t->context, &before, otp_context_number(name, t->tid));
+    (void)otp_cas_acq_rel(&t->context, &before, otp_context_number(name, tid));
 }
 
 bool otp_names_is_gone(const struct otp_thread *t)
 {
-    return t->tid != 0 && OTP_SYS3(SYS_tgkill, otp_sys_getpid(), t->tid, 0) == -ESRCH;
+    int32_t tid = otp_load_acquire(&t->tid); /* pairs: THREAD-TID */
+    return tid != 0 && OTP_SYS3(SYS_tgkill, otp_sys_getpid(), tid, 0) == -ESRCH;
 }

@@ -50,7 +50,8 @@ static bool direct(int fd, int32_t tid)
 
 static bool open_for(struct otp_thread *t)
 {
-    int fd = open_event(t->tid);
+    int32_t tid = otp_load_relaxed(&t->tid);
+    int fd = open_event(tid);
     if (fd < 0) {
         return fd == -ESRCH; /* the thread is gone: nothing refused */
     }
@@ -59,7 +60,7 @@ static bool open_for(struct otp_thread *t)
         return false;
     }
     otp_store_release(&otp_perf_cookies[fd], otp_timer_cookie(t)); /* pairs: PERF-FD */
-    if (!direct(fd, t->tid)) {
+    if (!direct(fd, tid)) {
         otp_store_release(&otp_perf_cookies[fd], 0);
         otp_sys_close(fd);
         return false;
@@ -73,7 +74,8 @@ bool otp_perf_open_all(void)
 {
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
-        bool is_live = otp_load_acquire(&t->state) == OTP_THREAD_LIVE && t->tid != 0 &&
+        bool is_live = otp_load_acquire(&t->state) == OTP_THREAD_LIVE &&
+                       otp_load_acquire(&t->tid) != 0 /* pairs: THREAD-TID */ &&
                        otp_load_relaxed(&t->has_timer) != 0;
         if (t->perf_fd != 0 && t->perf_signo != otp_settings.signo) {
             otp_perf_close(t); /* the timers have moved to another signal */

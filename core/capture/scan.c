@@ -70,7 +70,7 @@ static bool collect_known(struct known *k, uint32_t room)
         if (t == NULL) {
             return true;
         }
-        int32_t tid = t->tid;
+        int32_t tid = otp_load_acquire(&t->tid); /* pairs: THREAD-TID */
         bool is_known = is_settled(t);
         uint32_t state = otp_load_relaxed(&t->state);
         /* An ended thread keeps its number until it is gone: it must not come back as a stranger.
@@ -119,7 +119,7 @@ static void adopt(int32_t tid, bool is_from_birth)
         return;
     }
     t->is_adopted = 1;
-    t->tid = tid;
+    otp_store_release(&t->tid, tid); /* pairs: THREAD-TID */
     t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid);
     otp_names_refresh(t);
     if (!(is_from_birth ? otp_timer_start_from_birth(t) : otp_timer_start(t))) {

@@ -3,6 +3,10 @@
  * Stacks that capture runs on, so that it needs next to nothing of the host's stack, which may be
  * that of a coroutine or nearly used up. A few are shared by all threads: as many are needed as
  * captures run at the same moment.
+ *
+ * I1  All signals are blocked while code runs on a scratch stack (otp_sys_block_signals; a tick has
+ * them blocked already): the host's handlers run on the stack that they interrupt, need any amount
+ * of it, and may never come back.
  */
 #ifndef OTP_CAPTURE_SCRATCH_H
 #define OTP_CAPTURE_SCRATCH_H
@@ -26,13 +30,6 @@ void otp_scratch_forget(void);
 void *otp_scratch_base(uint32_t taken);
 /* Base of the stack on which the caller runs; only valid while running on one. Context: hot. */
 void *otp_scratch_own_base(void);
-/*
- * Blocks all signals, as they must be while code runs on a scratch stack: the host's handlers run
- * on the stack that they interrupt, need any amount of it, and may never come back. Returns the
- * mask to put back with otp_scratch_unblock. A tick has them blocked already. Context: hot.
- */
-uint64_t otp_scratch_block(void);
-void otp_scratch_unblock(uint64_t mask);
 /* Whether sp points into one of them. Context: hot. */
 bool otp_scratch_holds(uintptr_t sp);
 

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/capture/scratch.h"
 
-#include <signal.h>
-
 #include "core/base/atomic.h"
 #include "core/base/hotmem.h"
-#include "core/base/sys.h"
 #include "core/capture/arch.h"
 
 static uintptr_t first_base;
@@ -49,19 +46,6 @@ void otp_scratch_release(uint32_t taken)
 void otp_scratch_forget(void)
 {
     otp_store_relaxed(&taken_bits, 0);
-}
-
-uint64_t otp_scratch_block(void)
-{
-    uint64_t all = ~UINT64_C(0);
-    uint64_t before = 0;
-    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof(all));
-    return before;
-}
-
-void otp_scratch_unblock(uint64_t mask)
-{
-    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &mask, 0, sizeof(mask));
 }
 
 void *otp_scratch_base(uint32_t taken)

@@ -54,20 +54,27 @@ static bool set_action(int signo, const struct kernel_action *act, struct kernel
     return OTP_SYS4(SYS_rt_sigaction, signo, act, old, SET_BYTES) == 0;
 }
 
+/* The mask of a thread while it holds the lock. */
+struct held_mask {
+    uint64_t before;
+    bool is_blocked;
+};
+
 /* All signals are blocked meanwhile, so that no handler can wait for what it has interrupted. */
-static void lock(uint64_t *mask)
+static void lock(struct held_mask *mask)
 {
-    uint64_t all = ~UINT64_C(0);
-    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, mask, SET_BYTES);
+    mask->is_blocked = otp_sys_block_signals(&mask->before);
     while (otp_exchange_acq_rel(&is_locked, 1) != 0) { /* pairs: SIGNALS */
         (void)OTP_SYS0(SYS_sched_yield);
     }
 }
 
-static void unlock(const uint64_t *mask)
+static void unlock(const struct held_mask *mask)
 {
     otp_store_release(&is_locked, 0); /* pairs: SIGNALS */
-    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, mask, 0, SET_BYTES);
+    if (mask->is_blocked) {
+        otp_sys_restore_signals(mask->before);
+    }
 }
 
 static uint64_t bit_of(int signo)
@@ -84,9 +91,12 @@ static void on_deadly(int signo, siginfo_t *info, void *context)
         callback();
     }
     struct kernel_action none = {.handler = KERNEL_DEFAULT};
-    (void)set_action(signo, &none, NULL);
+    bool is_default_again = set_action(signo, &none, NULL);
     /* Blocked while this handler runs; the default happens when it returns. */
-    (void)OTP_SYS3(SYS_tgkill, otp_sys_getpid(), otp_sys_gettid(), signo);
+    if (!is_default_again || (OTP_SYS3(SYS_tgkill, otp_sys_getpid(), otp_sys_gettid(), signo) < 0 &&
+                              OTP_SYS2(SYS_kill, otp_sys_getpid(), signo) < 0)) {
+        (void)OTP_SYS1(SYS_exit_group, 128 + signo); /* refused: it ends all the same */
+    }
 }
 
 /* A child of vfork runs on our memory, but it is not the process that was meant. */
@@ -226,7 +236,7 @@ static void move_shields(int before, int after)
 
 void otp_signals_stop(void)
 {
-    uint64_t mask;
+    struct held_mask mask;
     lock(&mask);
     move_shields(ticks.signo == 0 ? SIGPROF : ticks.signo, 0);
     give_back(&ticks, true);
@@ -316,7 +326,7 @@ static void give_up_tick(bool is_taken)
 
 void otp_signals_before(int signo)
 {
-    uint64_t mask;
+    struct held_mask mask;
     if (signo < 1 || signo > 64) {
         return;
     }
@@ -338,7 +348,7 @@ void otp_signals_before(int signo)
 
 void otp_signals_after(int signo)
 {
-    uint64_t mask;
+    struct held_mask mask;
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {
         if (deadly[i].signo == signo && deadly_callback != NULL &&
             otp_load_acquire(&deadly[i].is_ours) == 0 && !is_vfork_child()) {
@@ -436,7 +446,7 @@ void otp_signals_note_shield(int signo, bool is_shielded)
 
 void otp_signals_avoid_altstack(void)
 {
-    uint64_t mask;
+    struct held_mask mask;
     lock(&mask);
     otp_store_relaxed(&is_altstack_avoided, 1);
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {

@@ -49,7 +49,7 @@ struct otp_thread *otp_spawn_prepare_c11(int (*start)(void *), void *arg)
 {
     struct otp_thread *t = prepare(NULL, arg, default_stack_bytes);
     if (t != NULL) {
-        t->start_c11 = start;
+        otp_store_relaxed(&t->start_c11, start);
     }
     return t;
 }

@@ -39,7 +39,7 @@ struct otp_thread {
     uint32_t state;      /* enum otp_thread_state, atomic */
     uint32_t generation; /* grows with each reuse; part of the timer's cookie */
     uint32_t number;     /* of this record */
-    int32_t tid;
+    int32_t tid; /* 0: nobody's yet, and always while FREE (pairs: THREAD-TID) */
     uint32_t busy;
     uint32_t context;     /* atomic: the worker corrects it when the name changed behind our back */
     uint32_t names_epoch; /* of its name */
@@ -98,7 +98,7 @@ extern __thread struct otp_tls otp_tls __attribute__((tls_model("initial-exec"))
 
 /* A free record, made LIVE; NULL when there is none. Context: hot. */
 struct otp_thread *otp_thread_claim(void);
-/* Gives a record back that no thread ever used. Context: hot. */
+/* Gives a record back that no thread uses. Context: hot. */
 void otp_thread_unclaim(struct otp_thread *t);
 /* Makes t the calling thread's record. stack_bytes: size of its stack, 0 unknown. Context: hot. */
 void otp_thread_attach(struct otp_thread *t, size_t stack_bytes);

@@ -86,22 +86,22 @@ struct otp_thread *otp_thread_claim(void)
         uint32_t count = otp_load_acquire(&chunk_count);
         struct otp_thread *t = count == 0 ? NULL : claim_existing(count * CHUNK_THREADS);
         if (t != NULL) {
-            t->generation++;
+            /* Without a tid nobody else acts on it, but the worker looks at some fields. */
+            (void)otp_add_relaxed(&t->generation, 1);
             t->busy = 0;
-            t->has_timer = 0;
+            otp_store_relaxed(&t->has_timer, 0);
             t->is_adopted = 0;
-            t->is_off = 0;
+            otp_store_relaxed(&t->is_off, 0);
             t->alt_low = 0;
             t->alt_high = 0;
             otp_timer_forget(t);
             t->last_leaf = 0;
             t->timer_seen_ns = 0;
-            t->start = NULL;
-            t->start_c11 = NULL;
-            t->context = 0;
+            otp_store_relaxed(&t->start, NULL);
+            otp_store_relaxed(&t->start_c11, NULL);
+            otp_store_relaxed(&t->context, 0);
             t->names_epoch = 0;
-            t->has_own_name = 0;
-            t->tid = 0;
+            otp_store_relaxed(&t->has_own_name, 0);
             t->stack_low = 0;
             t->stack_high = 0;
             return t;
@@ -113,8 +113,10 @@ struct otp_thread *otp_thread_claim(void)
     }
 }
 
+/* The number goes first: the worker would take the next owner for the one before, who is gone. */
 void otp_thread_unclaim(struct otp_thread *t)
 {
+    otp_store_relaxed(&t->tid, 0);
     otp_store_release(&t->state, OTP_THREAD_FREE); /* pairs: THREAD-FREE */
     note_free(t->number);
 }
@@ -123,13 +125,14 @@ void otp_thread_attach(struct otp_thread *t, size_t stack_bytes)
 {
     uintptr_t tp = otp_arch_thread_pointer();
     uintptr_t sp = otp_arch_sp();
-    t->tid = otp_sys_gettid();
-    t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)t->tid << 32 ^ t->generation ^ tp);
+    int32_t tid = otp_sys_gettid();
+    t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid << 32 ^ t->generation ^ tp);
     /* glibc puts the control block at the top of a thread's stack, its own or the program's. */
     if (stack_bytes != 0 && sp < tp && tp - sp < stack_bytes) {
         t->stack_high = tp;
         t->stack_low = tp > stack_bytes ? tp - stack_bytes : 0;
     }
+    otp_store_release(&t->tid, tid); /* pairs: THREAD-TID */
     otp_signal_fence();
     otp_tls.thread = t;
 }
@@ -164,7 +167,7 @@ void otp_thread_prepare(struct otp_thread *t, void *(*start)(void *), void *arg,
     const struct otp_thread *creator = otp_tls.thread;
     const struct otp_context *c =
         creator == NULL ? NULL : otp_context_get(otp_load_relaxed(&creator->context));
-    t->start = start;
+    otp_store_relaxed(&t->start, start);
     t->start_arg = arg;
     t->start_stack_bytes = stack_bytes;
     memset(t->start_name, 0, sizeof(t->start_name));
@@ -244,8 +247,7 @@ void otp_thread_recycle(struct otp_thread *t)
         otp_hotmem_unmap(t->ring, otp_ring_bytes(t->ring->size));
         t->ring = NULL;
     }
-    otp_store_release(&t->state, OTP_THREAD_FREE); /* pairs: THREAD-FREE */
-    note_free(t->number);
+    otp_thread_unclaim(t);
 }
 
 void otp_thread_forget_others(void)
@@ -264,7 +266,7 @@ void otp_thread_forget_others(void)
         if (t != otp_tls.thread) {
             otp_thread_unclaim(t);
         } else {
-            t->tid = otp_sys_gettid();
+            otp_store_relaxed(&t->tid, otp_sys_gettid());
         }
     }
 }

@@ -191,7 +191,9 @@ void otp_sampled_last_tick(const struct otp_regs *regs)
     struct otp_thread *t = otp_tls.thread;
     struct tick k = {
         .thread = t, .call = regs, .leaf = t->last_leaf, .cpu_now_ns = otp_sys_thread_cpu_ns()};
-    uint64_t mask = otp_scratch_block();
-    take(&k, otp_regs_sp(regs));
-    otp_scratch_unblock(mask);
+    uint64_t mask;
+    if (otp_sys_block_signals(&mask)) {
+        take(&k, otp_regs_sp(regs));
+        otp_sys_restore_signals(mask);
+    }
 }

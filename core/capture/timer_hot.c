@@ -19,7 +19,8 @@
 
 uint64_t otp_timer_cookie(const struct otp_thread *t)
 {
-    return COOKIE_MAGIC << 48 | (uint64_t)(t->generation & 0xffffffU) << 24 | t->number;
+    return COOKIE_MAGIC << 48 | (uint64_t)(otp_load_relaxed(&t->generation) & 0xffffffU) << 24 |
+           t->number;
 }
 
 struct otp_thread *otp_timer_thread(uint64_t cookie)
@@ -44,7 +45,7 @@ static void set_time(struct timespec *ts, uint64_t ns)
 /* The kernel's clock number of any thread's CPU time. Source: linux/posix-timers.h. */
 static long clock_of(const struct otp_thread *t)
 {
-    return (long)(int32_t)((~(uint32_t)t->tid << 3) | 6U);
+    return (long)(int32_t)((~(uint32_t)otp_load_relaxed(&t->tid) << 3) | 6U);
 }
 
 /* The pace that due names. Only to be believed as long as due stays what it is. */
@@ -194,7 +195,8 @@ static bool arm(struct otp_thread *t)
     ev.sigev_notify = SIGEV_THREAD_ID;
     ev.sigev_signo = otp_settings.signo;
     ev.sigev_value.sival_ptr = (void *)otp_timer_cookie(t);
-    memcpy(&ev._sigev_un, &t->tid, sizeof(t->tid));
+    int32_t tid = otp_load_relaxed(&t->tid);
+    memcpy(&ev._sigev_un, &tid, sizeof(tid));
     int id = 0;
     if (OTP_SYS3(SYS_timer_create, clock_of(t), &ev, &id) < 0) {
         return false;

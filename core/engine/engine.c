@@ -150,8 +150,8 @@ static void before_fork(void)
     struct otp_thread *t = otp_thread_current();
     if (t != NULL && otp_settings.is_cpu_on) {
         uint64_t tick = UINT64_C(1) << (otp_settings.signo - 1);
-        t->is_fork_masked = true;
-        (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &tick, &t->fork_mask, SIGNAL_SET_BYTES);
+        t->is_fork_masked =
+            OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &tick, &t->fork_mask, SIGNAL_SET_BYTES) == 0;
     }
 }
 
@@ -160,7 +160,7 @@ static void after_fork_in_parent(void)
     struct otp_thread *t = otp_thread_current();
     if (t != NULL && t->is_fork_masked) {
         t->is_fork_masked = false;
-        (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &t->fork_mask, 0, SIGNAL_SET_BYTES);
+        otp_sys_restore_signals(t->fork_mask);
     }
 }
 

@@ -16,6 +16,12 @@ static const char *level_name(enum otp_log_level level)
     return (size_t)level < OTP_ARRAY_LEN(names) ? names[level] : "";
 }
 
+static bool has_room(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+    return OTP_SYS3(SYS_poll, &p, 1, 0) == 1 && (p.revents & POLLOUT) != 0;
+}
+
 /*
  * A copy of the host's stderr, for one line: kept longer, it would keep a pipe open that the host
  * closes. The copy shares the host's description, which may block; poll promises a pipe room for a
@@ -27,13 +33,13 @@ static int copy_stderr(void)
     if (host < 0) {
         return host;
     }
-    struct pollfd p = {.fd = (int)OTP_SYS3(SYS_pidfd_getfd, host, STDERR, 0), .events = POLLOUT};
+    int fd = (int)OTP_SYS3(SYS_pidfd_getfd, host, STDERR, 0);
     otp_sys_close(host);
-    if (p.fd >= 0 && (OTP_SYS3(SYS_poll, &p, 1, 0) != 1 || (p.revents & POLLOUT) == 0)) {
-        otp_sys_close(p.fd);
+    if (fd >= 0 && !has_room(fd)) {
+        otp_sys_close(fd);
         return -1;
     }
-    return p.fd;
+    return fd;
 }
 
 /*
@@ -53,12 +59,13 @@ static int open_host_stderr(void)
 static int open_target(const struct otp_conf *conf)
 {
     if (conf->log_file.len > 0) {
-        return otp_sys_open(conf->log_file.data, O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY, 0644);
+        const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK; /* a FIFO waits */
+        return otp_sys_open(conf->log_file.data, flags, 0644);
     }
     if (otp_worker_is_self()) {
         return open_host_stderr();
     }
-    return STDERR;
+    return has_room(STDERR) ? STDERR : -1;
 }
 
 void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
@@ -79,7 +86,11 @@ void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
     otp_line_bytes(&line, text, len);
     line.len = line.len == sizeof(line.text) ? sizeof(line.text) - 1 : line.len;
     otp_line_str(&line, "\n");
-    (void)OTP_SYS3(SYS_write, fd, line.text, line.len);
+    struct otp_sys_hush hush;
+    if (otp_sys_hush(&hush)) {
+        (void)OTP_SYS3(SYS_write, fd, line.text, line.len);
+        otp_sys_unhush(&hush);
+    }
     if (fd != STDERR) {
         otp_sys_close(fd);
     }

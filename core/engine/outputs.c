@@ -413,12 +413,13 @@ uint64_t otp_outputs_queued(uint64_t *out_bytes)
     return count;
 }
 
+/* What a file did not take it will not take a moment later either: only peers are waited for. */
 static bool has_queued(void)
 {
     for (size_t i = 0; i < output_count; i++) {
         const struct otp_sink *s = &outputs[i].sink.base;
         bool is_unsure = otp_engine.conf.spool.len > 0 && s->unconfirmed_messages > 0;
-        if (outputs[i].oldest != NULL || s->queued_messages > 0 || is_unsure) {
+        if (s->queued_messages > 0 || is_unsure) {
             return true;
         }
     }

@@ -41,8 +41,8 @@
     ((size_t)64 << 10)           /* room for the thread-local data of libraries, never touched */
 #define TLS_ABOVE ((size_t)4096) /* the control block */
 #define TICK_NS UINT64_C(1000000000)
+#define REFUSED_NS 20000000
 #define SCAN_AGAIN_NS UINT64_C(20000000) /* longer than a thread takes to make itself known */
-#define SIGNAL_SET_BYTES 8
 #define WAIT_PIECES 400                     /* of 5 ms */
 #define GONE_PIECES 20000                   /* of 0.1 ms */
 #define FLUSH_LIMIT_NS UINT64_C(5000000000) /* for the sinks, in a flush that nobody waits for */
@@ -53,6 +53,7 @@ static uint32_t worker_state;
 static int worker_tid; /* written by the kernel: 0 when the thread is gone */
 static void *worker_memory;
 static bool is_open;        /* the pipeline; the worker's own */
+static bool has_own_copy;   /* it was made with a copy of the descriptor table */
 static uint32_t is_held;    /* none may be started: the host must be alone */
 static uint32_t is_settled; /* descriptors and folders are its own; futex */
 static uint64_t next_flush; /* monotonic ns; 0: not known yet */
@@ -86,15 +87,22 @@ bool otp_worker_has_failed(void)
     return otp_load_acquire(&worker_state) == WORKER_FAILED;
 }
 
-static void own_descriptors(void)
+/*
+ * A table of its own, with everything closed; false: it would share the host's. Older kernels, and
+ * filters that know close_range as little, were asked for a copy when the thread was made.
+ */
+static bool own_descriptors(void)
 {
-    if (OTP_SYS3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) < 0 &&
-        OTP_SYS1(SYS_unshare, CLONE_FILES) == 0) {
-        for (int fd = 0; fd < 65536; fd++) {
-            otp_sys_close(fd);
-        }
+    if (OTP_SYS3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0) {
+        return true;
     }
-    (void)OTP_SYS1(SYS_unshare, CLONE_FS);
+    if (!has_own_copy && OTP_SYS1(SYS_unshare, CLONE_FILES) != 0) {
+        return false;
+    }
+    for (int fd = 0; fd < 65536; fd++) {
+        otp_sys_close(fd);
+    }
+    return true;
 }
 
 /* A worker that follows another finds the pipeline as that left it. */
@@ -118,7 +126,11 @@ static void sleep_until(uint32_t seen, uint64_t until_ns)
         left = left < pause ? left : pause;
         struct timespec ts = {.tv_sec = (time_t)(left / 1000000000U),
                               .tv_nsec = (long)(left % 1000000000U)};
-        (void)OTP_SYS4(SYS_futex, &otp_wake_word, FUTEX_WAIT_PRIVATE, seen, &ts);
+        long r = OTP_SYS4(SYS_futex, &otp_wake_word, FUTEX_WAIT_PRIVATE, seen, &ts);
+        if (r < 0 && r != -EAGAIN && r != -EINTR && r != -ETIMEDOUT) {
+            ts = (struct timespec){.tv_nsec = REFUSED_NS};
+            (void)OTP_SYS2(SYS_nanosleep, &ts, 0); /* refused: it must not spin instead */
+        }
         if (otp_control_serve()) {
             return;
         }
@@ -218,15 +230,16 @@ static void run(void)
 static void work(void *arg)
 {
     (void)arg;
-    own_descriptors();
+    bool is_alone = own_descriptors();
     (void)OTP_SYS2(SYS_prctl, PR_SET_NAME, "otelprof");
     otp_store_release(&is_settled, 1);
     (void)OTP_SYS3(SYS_futex, &is_settled, FUTEX_WAKE_PRIVATE, INT32_MAX);
     if (otp_settings.wants_perf) {
         otp_perf_forget(); /* those of a worker before this one went with it */
     }
-    if (!open_once()) {
+    if (!is_alone || !open_once()) {
         otp_store_release(&worker_state, WORKER_FAILED);
+        (void)OTP_SYS3(SYS_futex, &otp_engine.done, FUTEX_WAKE_PRIVATE, INT32_MAX);
         return;
     }
     otp_rates_open();
@@ -258,13 +271,18 @@ static bool launch(void)
     tcb->self = tcb;
     tcb->thread = tcb;
     __asm__("mov %%fs:0x28, %0" : "=r"(tcb->stack_guard));
-    uint64_t all = ~UINT64_C(0);
-    uint64_t before = 0;
-    unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-                          CLONE_SYSVSEM | CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
-    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, SIGNAL_SET_BYTES);
+    /* Without CLONE_FS: root, current folder and umask are its own from the start. */
+    unsigned long flags = CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_SETTLS |
+                          CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+    /* No descriptor has that number: does the kernel know the call? */
+    has_own_copy = OTP_SYS3(SYS_close_range, ~0U, ~0U, 0) != 0;
+    flags |= has_own_copy ? 0 : CLONE_FILES;
+    uint64_t before;
+    if (!otp_sys_block_signals(&before)) {
+        return false; /* the host's signals must not reach the thread */
+    }
     long r = otp_arch_clone_thread(flags, memory + STACK_BYTES - 64, &worker_tid, tcb, work, NULL);
-    (void)OTP_SYS4(SYS_rt_sigprocmask, SIG_SETMASK, &before, 0, SIGNAL_SET_BYTES);
+    otp_sys_restore_signals(before);
     return r > 0;
 }
 
@@ -280,8 +298,8 @@ void otp_worker_ensure(void)
                           WORKER_NONE); /* told to pause and not gone yet: next time */
         return;
     }
-    bool is_started = launch();
-    otp_store_release(&worker_state, is_started ? WORKER_RUNNING : WORKER_FAILED);
+    expected = WORKER_STARTING; /* else it has said already that it failed */
+    (void)otp_cas_acq_rel(&worker_state, &expected, launch() ? WORKER_RUNNING : WORKER_FAILED);
     otp_store_release(&otp_worker_alive, 1); /* also when it failed: nobody shall try again */
 }
 
@@ -333,11 +351,14 @@ static void flush_here(void *arg)
     }
 }
 
+/* The host's handlers must not run on that stack, and what our writing raises is not the host's. */
 void otp_worker_flush_here(void)
 {
     char *memory = memory_of_worker();
-    if (memory != NULL && otp_load_acquire(&worker_tid) == 0) {
+    struct otp_sys_hush hush;
+    if (memory != NULL && otp_load_acquire(&worker_tid) == 0 && otp_sys_hush(&hush)) {
         otp_arch_call_on(memory + STACK_BYTES - 64, flush_here, NULL);
+        otp_sys_unhush(&hush);
     }
 }
 

@@ -9,9 +9,9 @@
 
 #define LOWEST_FD 3
 
-static bool identify(int fd, struct stat *out)
+static int identify(int fd, struct stat *out)
 {
-    return OTP_SYS2(SYS_fstat, fd, out) == 0;
+    return (int)OTP_SYS2(SYS_fstat, fd, out);
 }
 
 int otp_fd_adopt(struct otp_fd *f, long fd)
@@ -27,8 +27,12 @@ int otp_fd_adopt(struct otp_fd *f, long fd)
     if (fd < 0) {
         return (int)fd;
     }
-    if (!identify((int)fd, &st)) {
-        return -EBADF;
+    int r = identify((int)fd, &st);
+    if (r != 0) {
+        if (r != -EBADF) {
+            otp_sys_close((int)fd); /* it is there, the kernel only does not tell what it is */
+        }
+        return r;
     }
     f->fd = (int)fd;
     f->dev = st.st_dev;
@@ -39,7 +43,7 @@ int otp_fd_adopt(struct otp_fd *f, long fd)
 bool otp_fd_is_ours(const struct otp_fd *f)
 {
     struct stat st;
-    return f->fd >= 0 && identify(f->fd, &st) && st.st_dev == f->dev && st.st_ino == f->ino;
+    return f->fd >= 0 && identify(f->fd, &st) == 0 && st.st_dev == f->dev && st.st_ino == f->ino;
 }
 
 int otp_fd_close(struct otp_fd *f)

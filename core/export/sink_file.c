@@ -105,9 +105,12 @@ static enum otp_status create_temp(struct otp_sink_file *f, const struct otp_fd 
     int r = -EEXIST;
     for (unsigned i = 0; i < TEMP_ATTEMPTS && r == -EEXIST; i++) {
         make_temp_name(f, name);
-        r = otp_fd_adopt(out,
-                         OTP_SYS4(SYS_openat, folder->fd, f->temp,
-                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE));
+        long fd = OTP_SYS4(SYS_openat, folder->fd, f->temp,
+                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+        r = otp_fd_adopt(out, fd);
+        if (fd >= 0 && r != 0) {
+            (void)OTP_SYS3(SYS_unlinkat, folder->fd, f->temp, 0);
+        }
     }
     return r == 0 ? OTP_OK : fail(f, "create", -r);
 }

@@ -268,7 +268,12 @@ static bool turn_connected(struct otp_sink_socket *k, uint64_t deadline_ns)
     }
     uint64_t limit_ns = k->progress_ns + k->options.stall_timeout_ns;
     if (wait_for_room(k, lesser(deadline_ns, limit_ns))) {
-        return true;
+        if (send_some(k) || k->state != OTP_SOCKET_CONNECTED) {
+            return true;
+        }
+        /* There would be room but for the memory of the kernel: not asked again at once. */
+        uint64_t soon_ns = otp_sys_monotonic_ns() + LAST_PAUSE_NS;
+        (void)otp_stream_wait(-1, 0, lesser(soon_ns, lesser(deadline_ns, limit_ns)));
     }
     if (otp_sys_monotonic_ns() < limit_ns) {
         return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/export/stream.h"
 
+#include <errno.h>
 #include <linux/sockios.h>
 #include <poll.h>
 #include <sys/ioctl.h>
@@ -10,6 +11,7 @@
 #include "core/base/sys.h"
 
 #define SECOND_NS 1000000000U
+#define REFUSED_NS 10000000U
 
 bool otp_stream_wait(int fd, short events, uint64_t until_ns)
 {
@@ -18,7 +20,12 @@ bool otp_stream_wait(int fd, short events, uint64_t until_ns)
     uint64_t left = until_ns > now ? until_ns - now : 0;
     struct timespec ts = {.tv_sec = (time_t)(left / SECOND_NS),
                           .tv_nsec = (long)(left % SECOND_NS)};
-    return OTP_SYS5(SYS_ppoll, &p, 1, &ts, 0, 0) > 0;
+    long r = OTP_SYS5(SYS_ppoll, &p, 1, &ts, 0, 0);
+    if (r < 0 && r != -EINTR && left > 0) {
+        ts = (struct timespec){.tv_nsec = (long)(left < REFUSED_NS ? left : REFUSED_NS)};
+        (void)OTP_SYS2(SYS_nanosleep, &ts, 0); /* refused: the caller must not spin instead */
+    }
+    return r > 0;
 }
 
 int otp_stream_take_error(const struct otp_fd *f)
