@@ -268,7 +268,7 @@ static bool turn_connected(struct otp_sink_socket *k, uint64_t deadline_ns)
     }
     uint64_t limit_ns = k->progress_ns + k->options.stall_timeout_ns;
     if (wait_for_room(k, lesser(deadline_ns, limit_ns))) {
-        if (send_some(k) || k->state != OTP_SOCKET_CONNECTED) {
+        if ((may_send(k) && send_some(k)) || k->state != OTP_SOCKET_CONNECTED) {
             return true;
         }
         /* There would be room but for the memory of the kernel: not asked again at once. */
