@@ -237,6 +237,9 @@ static bool start(struct otp_thread *t)
     }
     if (!otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_RUNS)) {
         (void)OTP_SYS1(SYS_timer_delete, t->timer_id); /* it was stopped meanwhile */
+    } else if (otp_load_acquire(&otp_capture_state) == OTP_CAPTURE_DORMANT) {
+        otp_timer_stop(t); /* all were stopped, perhaps before this one ran */
+        otp_timer_forget(t);
     }
     return true;
 }

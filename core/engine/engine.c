@@ -175,6 +175,13 @@ static void set_baseline(struct otp_account *a, void *arg)
     a->timed_bytes = 0;
 }
 
+/* Whether there is something to do for a worker also when nothing was sampled. */
+static bool wants_worker(void)
+{
+    return otp_engine.conf.control ||
+           otp_capture_is_on() != (otp_load_relaxed(&otp_engine.is_wished) != 0);
+}
+
 static void after_fork_in_child(void)
 {
     after_fork_in_parent();
@@ -212,7 +219,7 @@ static void after_fork_in_child(void)
     if (is_on) {
         start_timer();
     }
-    if (otp_engine.conf.control || is_on != (otp_load_relaxed(&otp_engine.is_wished) != 0)) {
+    if (wants_worker()) {
         otp_worker_ensure();
     }
 }
@@ -484,7 +491,7 @@ bool otp_engine_step_aside(void)
 void otp_engine_step_back(void)
 {
     otp_worker_hold(false);
-    if (otp_engine.conf.control && otp_capture_is_there() && otp_engine.pid == otp_sys_getpid()) {
+    if (otp_capture_is_there() && otp_engine.pid == otp_sys_getpid() && wants_worker()) {
         otp_worker_ensure();
     }
 }

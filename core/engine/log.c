@@ -95,3 +95,13 @@ void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
         otp_sys_close(fd);
     }
 }
+
+void otp_engine_log_number(enum otp_log_level level, const char *before, uint64_t number,
+                           const char *after)
+{
+    struct otp_line line = {0};
+    otp_line_str(&line, before);
+    otp_line_u64(&line, number);
+    otp_line_str(&line, after);
+    otp_engine_log(level, line.text, line.len);
+}

@@ -31,6 +31,7 @@
 #include "core/intern/modules.h"
 #include "core/intern/tags.h"
 #include "core/intern/timetable.h"
+#include "core/ledger/ledger.h"
 #include "core/resource/process_context.h"
 #include "core/resource/resource.h"
 #include "core/resource/thread_keys.h"
@@ -433,6 +434,25 @@ void otp_pipeline_collect(void)
     otp_arrears_each(!otp_capture_is_on(), add_arrears, NULL);
 }
 
+static void log_flush(uint64_t began_ns)
+{
+    uint64_t samples = 0;
+    struct otp_line line = {0};
+    for (size_t i = 0; i < time_count; i++) {
+        samples += times[i].table.sample_count;
+    }
+    otp_line_str(&line, "flush ");
+    otp_line_u64(&line, flush_number);
+    otp_line_str(&line, ": ");
+    otp_line_u64(&line, samples);
+    otp_line_str(&line, " CPU samples, ");
+    otp_line_u64(&line, otp_ledger_count());
+    otp_line_str(&line, " stacks of the heap, written in ");
+    otp_line_u64(&line, (otp_sys_monotonic_ns() - began_ns) / 1000);
+    otp_line_str(&line, " us");
+    otp_engine_log(OTP_LOG_INFO, line.text, line.len);
+}
+
 void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
 {
     otp_creds_follow();
@@ -455,7 +475,9 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         .tags = &tags,
     };
     otp_pipeline_collect();
+    uint64_t began_ns = otp_sys_monotonic_ns();
     if (flush_all(&tell)) {
+        log_flush(began_ns);
         flush_number++;
         range_start_ns = now;
         otp_ids_draw();
@@ -482,6 +504,21 @@ static void follow_thread_context(bool *look_again)
     }
 }
 
+/* Where ticks come from, said again when it changes. */
+static void log_ticks(void)
+{
+    static int signo;
+    static bool is_perf;
+    if (!otp_settings.is_cpu_on || !otp_capture_is_on() ||
+        (signo == otp_settings.signo && is_perf == otp_settings.is_perf_used)) {
+        return;
+    }
+    signo = otp_settings.signo;
+    is_perf = otp_settings.is_perf_used;
+    otp_engine_log_number(OTP_LOG_DEBUG, "ticks come by signal ", (uint64_t)signo,
+                          is_perf ? ", from perf events and timers" : ", from timers");
+}
+
 bool otp_pipeline_scan(void)
 {
     struct otp_scan scan = {.own_tid = otp_sys_gettid(), .is_from_birth = !otp_engine.has_slept};
@@ -492,6 +529,7 @@ bool otp_pipeline_scan(void)
         otp_settings.wants_perf = otp_settings.is_perf_used;
     }
     otp_signals_check();
+    log_ticks();
     otp_snapshot_refresh(&heap);
     follow_thread_context(&look_again);
     return look_again;

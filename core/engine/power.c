@@ -103,6 +103,7 @@ static void say(const char *text)
 
 static void start(void)
 {
+    otp_pipeline_drain(); /* takes records of threads back that have ended meanwhile */
     otp_pipeline_begin_range();
     otp_alloc_begin();
     if (!change_state(OTP_CAPTURE_DORMANT, OTP_CAPTURE_ON)) {

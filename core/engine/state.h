@@ -51,6 +51,10 @@ extern struct otp_engine otp_engine;
 /* One line to where OTELPROF_LOG_FILE says, if the level is wanted. Context: init, worker. */
 void otp_engine_log(enum otp_log_level level, const char *text, size_t len);
 
+/* The same with a number in it. Context: init, worker. */
+void otp_engine_log_number(enum otp_log_level level, const char *before, uint64_t number,
+                           const char *after);
+
 /* Starts the worker unless there is one; called when there is something to do. Context: hot. */
 void otp_worker_ensure(void);
 /* CPU time of the worker, and of those before it in this process. Context: worker. */

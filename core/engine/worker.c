@@ -242,6 +242,8 @@ static void work(void *arg)
         (void)OTP_SYS3(SYS_futex, &otp_engine.done, FUTEX_WAKE_PRIVATE, INT32_MAX);
         return;
     }
+    otp_engine_log_number(OTP_LOG_DEBUG, "the worker begins, thread ", (uint64_t)otp_sys_gettid(),
+                          otp_engine.is_fork_child ? ", in a child of fork" : "");
     otp_rates_open();
     otp_control_open();
     if (next_flush == 0) {
