@@ -95,6 +95,10 @@ static struct otp_symbols *open_object(struct otp_teller *t, uint32_t number,
     /* Static: the worker is the only caller and its stack is small. */
     static struct path_search search;
     static char name[OTP_OBJECT_NAME_MAX + 1];
+    struct otp_symbols *known = otp_modules_find(t->modules, number);
+    if (known != NULL) {
+        return known; /* maps is read once for an object, not for each of its frames */
+    }
     memcpy(name, o->name, o->name_len);
     name[o->name_len] = '\0';
     struct otp_symbol_source source = {

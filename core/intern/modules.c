@@ -40,6 +40,11 @@ static bool make_room(struct otp_modules *m, uint32_t number)
     return true;
 }
 
+struct otp_symbols *otp_modules_find(const struct otp_modules *m, uint32_t number)
+{
+    return number < m->room ? m->symbols[number] : NULL;
+}
+
 struct otp_symbols *otp_modules_get(struct otp_modules *m, uint32_t number,
                                     const struct otp_symbol_source *source)
 {

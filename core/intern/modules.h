@@ -30,6 +30,8 @@ struct otp_module_name {
 void otp_modules_init(struct otp_modules *m, struct otp_heap *heap);
 /* Closes all; their memory goes back. */
 void otp_modules_fini(struct otp_modules *m);
+/* The object of that number, if it was opened before; else NULL. */
+struct otp_symbols *otp_modules_find(const struct otp_modules *m, uint32_t number);
 /* The object of that number, opened from source when it is not yet; NULL at the memory limit. */
 struct otp_symbols *otp_modules_get(struct otp_modules *m, uint32_t number,
                                     const struct otp_symbol_source *source);

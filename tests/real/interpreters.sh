@@ -46,6 +46,16 @@ has_function cpu Perl_runops_standard $(files)
 has_function alloc_space Perl_safesysmalloc $(files)
 end
 
+begin "perl: the map of memory is read for each object, not for each frame"
+if need strace; then
+    strace -f -o trace -e trace=open,openat -E LD_PRELOAD="$lib" -E OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" \
+        -E OTELPROF_HEAP_INTERVAL=4k perl -e 'my %h; $h{$_} = $_ x 10 for 1 .. 5000' > trace.out 2>&1
+    strict
+    [ "$(judge stacks alloc_space $(files) | tr '<' '\n' | grep -c Perl_)" -gt 20 ] || bad "few frames of the program itself"
+    between "times that maps was opened" 1 8 "$(grep -c '/maps"' trace)"
+fi
+end
+
 begin "sqlite3, loading"
 if need sqlite3; then
     cat > load.sql << SQL

@@ -31,6 +31,6 @@ cases() {
     list='base/*.t cmd/*.t io/*.t op/*.t re/reg*.t re/pat*.t'
     [ -z "$quick" ] || list='base/*.t cmd/*.t io/[a-o]*.t op/[a-f]*.t op/s[i-z]*.t op/kill*.t op/exec.t op/alarm.t re/pat.t'
     # shellcheck disable=SC2086
-    ls $list | each 2 200 ./perl
+    ls $list | each 2 600 ./perl
     parse tap "$out"
 }
