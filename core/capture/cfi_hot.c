@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/capture/probe.h"
+#include "core/base/probe.h"
 
 #define ENC_OMIT 0xffU
 #define ENC_ABSPTR 0x00U

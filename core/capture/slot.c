@@ -20,7 +20,7 @@
 #include "core/base/annot.h"
 #include "core/base/atomic.h"
 #include "core/capture/capture.h"
-#include "core/capture/peek.h"
+#include "core/base/peek.h"
 
 #define SLOT_NAME "otel_thread_ctx_v1"
 #define LOADER_NAME "_rtld_global"

@@ -12,7 +12,7 @@
 #include "core/base/atomic.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
-#include "core/capture/peek.h"
+#include "core/base/peek.h"
 
 /* Source: OTEP 4947, "Thread-Local Context Record". */
 struct record {

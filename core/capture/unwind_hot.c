@@ -13,7 +13,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/libunwind_glue.h"
 #include "core/capture/object.h"
-#include "core/capture/probe.h"
+#include "core/base/probe.h"
 #include "core/capture/rules.h"
 #include "core/capture/scratch.h"
 

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <time.h>
 
+#include "core/base/peek.h"
 #include "core/base/reader.h"
 #include "core/base/sys.h"
 #include "core/base/utf8.h"
@@ -104,12 +104,9 @@ static bool see_line(void *arg, struct otp_text line)
     return *address == 0;
 }
 
-/* Copies memory of this process that may not be there any more: a fault is an answer, no signal. */
 static bool copy(void *to, uint64_t from, size_t len)
 {
-    struct iovec local = {.iov_base = to, .iov_len = len};
-    struct iovec remote = {.iov_base = (void *)(uintptr_t)from, .iov_len = len};
-    return OTP_SYS6(SYS_process_vm_readv, otp_sys_getpid(), &local, 1, &remote, 1, 0) == (long)len;
+    return otp_peek_one(to, (uintptr_t)from, len);
 }
 
 static bool copy_header(uint64_t address, struct header *h)

@@ -3,8 +3,8 @@
  * Reading memory that others manage and that may go away at any moment, also between a look and the
  * read: a fault is an answer, no signal.
  */
-#ifndef OTP_CAPTURE_PEEK_H
-#define OTP_CAPTURE_PEEK_H
+#ifndef OTP_BASE_PEEK_H
+#define OTP_BASE_PEEK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks the kernel whether memory can be read, a page at a time, and remembers the answer for one
  * sample. */
-#ifndef OTP_CAPTURE_PROBE_H
-#define OTP_CAPTURE_PROBE_H
+#ifndef OTP_BASE_PROBE_H
+#define OTP_BASE_PROBE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/capture/peek.h"
+#include "core/base/peek.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,8 +7,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/sys.h"
-#include "core/capture/capture.h"
-#include "core/capture/probe.h"
+#include "core/base/probe.h"
 
 static uint32_t is_refused; /* the kernel, or a sandbox, does not offer the call */
 
@@ -37,7 +36,7 @@ bool otp_peek(const struct otp_peek *pieces, unsigned count)
         from[i] = (struct iovec){.iov_base = (void *)pieces[i].from, .iov_len = pieces[i].len};
         sum += (long)pieces[i].len;
     }
-    long n = OTP_SYS6(SYS_process_vm_readv, otp_settings.pid, to, count, from, count, 0);
+    long n = OTP_SYS6(SYS_process_vm_readv, otp_sys_getpid(), to, count, from, count, 0);
     if (OTP_UNLIKELY(n == -ENOSYS || n == -EPERM)) {
         otp_store_relaxed(&is_refused, 1);
         return look_and_read(pieces, count);
