@@ -255,6 +255,12 @@ $(O)/tests/%: $(O)/tests/%.o $(O)/libcore.a $(UNWIND)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(CORE_LIBS) $(PLAIN_LIBS) -pthread
 
+# A fuzz target with the driver that replays inputs: `make MODE=asan build/obj-asan-gcc/tests/fuzz/fuzz_NAME`.
+$(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(O)/tests/fuzz/replay.o $(O)/libcore.a $(UNWIND)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(O)/tests/fuzz/replay.o $(CORE_LIBS) \
+	    $(PLAIN_LIBS) -pthread
+
 # ---- gates ---------------------------------------------------------------------------------------
 
 GATES := check-exports check-imports check-hot check-layers check-headers check-style check-words check-options \

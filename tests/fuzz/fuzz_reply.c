@@ -58,7 +58,7 @@ static void read_response(const uint8_t *data, size_t size, size_t piece)
 static void read_status(struct otp_text text)
 {
     struct otp_outcome o;
-    struct otp_reply reply = {.code = text.len % 18, .body = text};
+    struct otp_reply reply = {.code = (unsigned)(text.len % 18), .body = text};
     otp_outcome_of_grpc(&reply, otp_text_of(""), text, &o);
     require(strlen(o.text) < sizeof(o.text));
     reply.is_json = true;

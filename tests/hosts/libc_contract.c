@@ -171,7 +171,7 @@ int main(int argc, char **argv)
         setrlimit(RLIMIT_AS, &r);
     }
     free(NULL);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         simple();
         products();
         aligned();

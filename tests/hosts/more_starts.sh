@@ -89,7 +89,8 @@ else
 fi
 end
 
-# foreign WHAT COMPILER...: a program that cannot be profiled runs unharmed, started by one that is.
+# foreign WHAT WORDS COMPILER...: a program that cannot be profiled runs unharmed, started by one that is, and doctor
+# and run say so in these words.
 cat > "$work/foreign.c" << 'SOURCE'
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,14 +138,21 @@ SOURCE
 ${CC:-gcc} -O1 -o "$work/starts" "$work/starts.c"
 foreign() {
     begin "a $1 program, started by one that is profiled"
-    what=$1
-    shift
+    what=$1 words=$2
+    shift 2
     if ! command -v "$1" > /dev/null || ! "$@" -O1 -o foreign "$work/foreign.c" 2> cc.err; then
         skip "no compiler for a $what program"
         end
         return
     fi
+    ./foreign > /dev/null 2>&1
+    if [ $? = 126 ]; then
+        skip "this kernel does not run a $what program"
+        end
+        return
+    fi
     settings=$settings_all
+    ./foreign argument > "$d/bare.foreign"
     for program in ./foreign "$work/starts ./foreign"; do
         run_to "$d/bare" env $settings $program argument
         bare_status=$?
@@ -159,13 +167,22 @@ foreign() {
     has_files starts
     n=$(files foreign | wc -l)
     equal "profiles of it" 0 "$n"
+    "$tool" doctor ./foreign > doctor.out
+    equal "exit status of doctor" 1 "$?"
+    grep -q "$words" doctor.out || bad "doctor says: $(grep foreign doctor.out)"
+    grep -q 'it will not be profiled' doctor.out || bad "doctor says: $(tail -n 1 doctor.out)"
+    "$tool" run -- ./foreign argument > run.out 2> run.err
+    equal "exit status of run" 6 "$?"
+    same_file run.out "$d/bare.foreign" "standard output under run"
+    grep -v '^ERROR: ld.so: object' run.err > run.said
+    one_line run.said warning "$words"
     end
 }
-foreign static gcc -static
-foreign static-pie gcc -static-pie
-foreign musl musl-gcc
-foreign "static musl" musl-gcc -static
-foreign 32-bit gcc -m32
+foreign static "statically linked" gcc -static
+foreign static-pie "statically linked" gcc -static-pie
+foreign musl "another C library" musl-gcc
+foreign "static musl" "statically linked" musl-gcc -static
+foreign 32-bit "a 32-bit program" gcc -m32
 
 begin "a static program that burns, by exec from one that is profiled"
 cat > burner.c << 'SOURCE'

@@ -180,7 +180,7 @@ static void use_raw(void)
     burn_and_allocate();
     host_check(syscall(SYS_rt_sigaction, SIGPROF, &a, NULL, 8) == 0,
                "a handler set by system call");
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 25; i++) {
         burn_and_allocate();
     }
 }

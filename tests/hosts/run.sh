@@ -20,7 +20,8 @@ export HOST_LIBS="$libs" HOST_BIN="$hosts/$suite_folder"
 
 # The others that a program may meet; what cannot be had is skipped, and said.
 if [ "$1" = all ]; then
-    for package in libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 eatmydata faketime musl-tools gcc-multilib valgrind; do
+    for package in libjemalloc2 libtcmalloc-minimal4 libmimalloc2.0 eatmydata faketime musl-tools gcc-multilib valgrind lld \
+        mold libclang-rt-14-dev libcap2-bin; do
         sh "$top/tools/dev/apt_packages.sh" "$package" > /dev/null 2>&1
     done
 fi

@@ -40,7 +40,7 @@ HOST_NOINLINE static int deep(int depth, int *count)
 HOST_NOINLINE static void *thrower(void *arg)
 {
     long wrong = 0;
-    for (int i = 0; i < 15000; i++) {
+    for (int i = 0; i < 10000; i++) {
         int count = 0;
         try {
             wrong += deep(20, &count) != 0;
@@ -84,5 +84,5 @@ int main()
         good += result == &good;
     }
     host_check(good == 5, "every exception was caught, every object destroyed");
-    return host_end("60000 exceptions through 20 frames, next to dlopen and dlclose");
+    return host_end("40000 exceptions through 20 frames, next to dlopen and dlclose");
 }

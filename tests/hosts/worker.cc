@@ -22,7 +22,7 @@ extern "C" HOST_NOINLINE void *work_in_thread(void *arg)
 {
     long sum = 0;
     std::map<int, std::string> m;
-    for (int i = 0; i < 800; i++) {
+    for (int i = 0; i < 300; i++) {
         m[i * 7919 % 1000] = std::string(static_cast<size_t>(i % 300), 'x');
         try {
             if (i % 50 == 0) {
@@ -47,7 +47,7 @@ extern "C" HOST_NOINLINE void *work_in_thread(void *arg)
     for (const auto &e : m) {
         sum += static_cast<long>(e.second.size());
     }
-    host_burn(30);
+    host_burn(20);
     printf("%ld\n", sum);
     fflush(stdout);
     return arg;
