@@ -4,6 +4,8 @@
  * more, faults inside handlers included.
  */
 /* host: rows B55 B96 */
+/* The loader's resolver would need more of the stack than there is. */
+/* host: flags -Wl,-z,now */
 /* host: set OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=10000 */
 /* host: sees cpu faults */
 /* host: runs alone|threads */

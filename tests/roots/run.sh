@@ -146,6 +146,27 @@ try_root() {
     end
 }
 
+# The tool is an ordinary program: it runs where glibc is at least as new as here.
+try_tool() {
+    begin "glibc $version: the tool says what would happen"
+    cp "$tool" "$root/otp/otelprof"
+    here_version=$(ldd --version | head -n 1 | sed 's/.* //')
+    inside sh -c 'cd /otp && exec ./otelprof doctor ./alone' > "$d/doctor" 2>&1
+    status=$?
+    if [ "$(printf '%s\n%s\n' "$here_version" "$version" | sort -V | head -n 1)" = "$here_version" ]; then
+        equal "exit status" 0 "$status"
+        grep -q "glibc $version" "$d/doctor" || bad "the version is not said: $(head -n 5 "$d/doctor")"
+        grep -q 'it can be profiled' "$d/doctor" || bad "$(tail -n 1 "$d/doctor")"
+        inside sh -c 'cd /otp && exec ./otelprof run -o out/run.otlp -- ./alone again' > "$d/run" 2>&1
+        equal "exit status of run" 3 "$?"
+        mv "$root/otp/out/run.otlp" "$p" && strict
+    else
+        grep -q 'GLIBC_' "$d/doctor" || bad "the loader does not say what is missing: $(head -n 1 "$d/doctor")"
+        equal "exit status" 1 "$status"
+    fi
+    end
+}
+
 for wanted; do
     begin "$wanted: a root"
     if ! make_root "$wanted"; then
@@ -160,8 +181,23 @@ for wanted; do
     end
     how="glibc $version" through=''
     try_root
+    try_tool
     how="glibc $version, Linux 3.10" through=./old_kernel
     try_root
+done
+
+# Other suites, as they are, on an old kernel.
+for script in exits processes exact edges; do
+    begin "this machine, Linux 3.10: $script"
+    ${CC:-gcc} -std=gnu11 -O1 -Wall -Wextra -Werror -o "$work/old_kernel" "$here/old_kernel.c" || bad "it does not compile"
+    "$work/old_kernel" sh "$top/tests/preload/$script.sh" > "$d/log" 2>&1
+    equal "exit status" 0 "$?"
+    line=$(sed -n "s/^$script: \([0-9]* passed, [0-9]* failed\), .*/\1/p" "$d/log")
+    case $line in
+    [1-9]*" passed, 0 failed") ;;
+    *) bad "$line: $(grep -m 3 -v '^FAIL' "$d/log" | cut -c 1-200)" ;;
+    esac
+    end
 done
 
 finish
