@@ -63,13 +63,19 @@ static bool is_executable(const char *path, const char *root)
            a.st_ino == b.st_ino;
 }
 
+/* False for the kernel's own names of files, "/proc/self/exe" and those of descriptors. */
+static bool is_chosen(const char *path)
+{
+    return strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/dev/fd/", 8) != 0;
+}
+
 size_t otp_resource_program(char *out, size_t room, const char *root, const char *started)
 {
     char path[PATH_ROOM];
     char thread_name[16] = "";
     struct otp_text name = base_name(executable_path(root, path, sizeof(path)));
 
-    if (started != NULL && is_executable(started, root)) {
+    if (started != NULL && is_chosen(started) && is_executable(started, root)) {
         name = base_name(otp_text_of(started));
     }
     if (name.len == 0 && OTP_SYS2(SYS_prctl, PR_GET_NAME, thread_name) == 0) {

@@ -100,7 +100,7 @@ same
 strict
 has_files sort
 has_files seq
-has_files dash
+has_files sh
 end
 
 begin "a static program takes no notice"

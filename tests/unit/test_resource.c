@@ -283,6 +283,10 @@ START_TEST(test_program_is_named_as_it_was_started)
     ck_assert_uint_eq(otp_resource_program(program, sizeof(program), root, NULL), 8);
     ck_assert_int_eq(memcmp(program, "prog3.11", 8), 0);
     unlink(alias);
+    size_t len = otp_resource_program(program, sizeof(program), NULL, NULL);
+    ck_assert_uint_gt(len, 3);
+    ck_assert_uint_eq(otp_resource_program(exe, sizeof(exe), NULL, "/proc/self/exe"), len);
+    ck_assert_int_eq(memcmp(exe, program, len), 0);
 }
 END_TEST
 
