@@ -10,6 +10,7 @@
 #include "core/base/annot.h"
 #include "tools/otelprof/flame.h"
 #include "tools/otelprof/flame_page.h"
+#include "tools/otelprof/flame_threads.h"
 #include "tools/otelprof/show.h"
 
 /* More frames than that make browsers slow and files large. */
@@ -225,6 +226,7 @@ static bool write_data(FILE *to, const struct otp_flame *f, const struct otp_fla
         ok = write_texts(to, f, &n, 1) && write_texts(to, f, &n, 2);
         write_frames(to, f, o, &n);
         ok = write_values(to, f, o, false) && ok;
+        ok = otp_flame_write_threads(to, f, o) && ok;
         if (f->base.set != NULL) {
             ok = write_values(to, f, o, true) && ok;
         } else {

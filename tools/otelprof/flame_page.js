@@ -5,6 +5,7 @@
  *   types, first         [{type, unit}], and which of them is shown first
  *   names, files, modules texts; module and file: for each name its index in modules and files
  *   depth, name          for each frame in preorder its depth (the root has 0) and name
+ *   threads, by_thread   names, and for each type [frame, thread, value, ...]; empty unless there are several
  *   self, base           for each type [frame, value, frame, value, ...]; base is null without --diff
  * The place that is shown is kept in the page's address, so that it can be linked to.
  */
@@ -22,6 +23,24 @@
   D.names = D.names.map(plain);
   D.files = D.files.map(plain);
   D.modules = D.modules.map(plain);
+  D.threads = D.threads.map(plain);
+
+  /* ---- state ---- */
+  const S = {
+    type: D.first,
+    thread: -1,
+    module: -1,
+    name: -1, /* the function in the middle of the sandwich */
+    focus: 0,
+    query: "",
+    view: "graph",
+    flip: false,
+    color: isDiff ? "diff" : "module",
+    selected: -1,
+    hover: -1,
+    sort: "self",
+    rows: ROWS_STEP,
+  };
 
   /* ---- the tree ---- */
   const parent = new Int32Array(n).fill(-1);
@@ -57,14 +76,37 @@
     return out;
   }
 
-  /* What belongs to one type, made when it is first shown. */
-  const cache = [];
+  /* Self values of one type, of one thread or of all (-1). */
+  function selfOf(t, thread) {
+    if (thread < 0) return spread(D.self[t]);
+    const out = new Float64Array(n);
+    const parts = D.by_thread[t];
+    for (let i = 0; i < parts.length; i += 3) if (parts[i + 1] === thread) out[parts[i]] += parts[i + 2];
+    return out;
+  }
+
+  /* Leaves only what was measured in the module or in what it called. */
+  function keepModule(self, module) {
+    if (module < 0) return self;
+    const inside = new Uint8Array(n);
+    for (let i = 1; i < n; i++) {
+      inside[i] = inside[parent[i]] || D.module[D.name[i]] === module ? 1 : 0;
+      if (!inside[i]) self[i] = 0;
+    }
+    self[0] = 0;
+    return self;
+  }
+
+  /* What belongs to one type and the filters, made when it is first shown. */
+  let cache = new Map();
   function values(t) {
-    if (cache[t]) return cache[t];
-    const self = spread(D.self[t]);
+    const key = t + "," + S.thread + "," + S.module;
+    if (cache.has(key)) return cache.get(key);
+    if (cache.size > 12) cache = new Map();
+    const self = keepModule(selfOf(t, S.thread), S.module);
     const v = { self, sum: sums(self), x: new Float64Array(n), order: childList.slice() };
     if (isDiff) {
-      v.baseSelf = spread(D.base[t]);
+      v.baseSelf = keepModule(spread(D.base[t]), S.module);
       v.baseSum = sums(v.baseSelf);
     }
     const name = (i) => D.names[D.name[i]];
@@ -82,7 +124,7 @@
     }
     v.total = v.sum[0];
     v.baseTotal = isDiff ? v.baseSum[0] : 0;
-    cache[t] = v;
+    cache.set(key, v);
     return v;
   }
 
@@ -116,19 +158,6 @@
     return (x > 0 ? "+" : "") + x.toFixed(2) + " %";
   }
 
-  /* ---- state ---- */
-  const S = {
-    type: D.first,
-    focus: 0,
-    query: "",
-    view: "graph",
-    flip: false,
-    color: isDiff ? "diff" : "module",
-    selected: -1,
-    hover: -1,
-    sort: "self",
-    rows: ROWS_STEP,
-  };
   let hits = null; /* by name: 1 when it matches the search */
   let win = [0, 1]; /* what part of the root's width is shown */
   let animation = 0;
@@ -140,7 +169,10 @@
     const f = parseInt(p.get("frame"), 10);
     if (f > 0 && f < n) S.focus = f;
     S.query = p.get("search") || "";
-    S.view = p.get("view") === "table" ? "table" : "graph";
+    S.view = ["table", "sandwich"].includes(p.get("view")) ? p.get("view") : "graph";
+    S.thread = D.threads.indexOf(p.get("thread"));
+    S.module = p.get("module") ? D.modules.indexOf(p.get("module")) : -1;
+    S.name = p.get("function") ? D.names.indexOf(p.get("function")) : -1;
     S.flip = p.get("flip") === "1";
     if (p.get("color")) S.color = p.get("color");
     if (p.get("sort")) S.sort = p.get("sort");
@@ -153,6 +185,9 @@
     if (S.focus) p.set("frame", S.focus);
     if (S.query) p.set("search", S.query);
     if (S.view !== "graph") p.set("view", S.view);
+    if (S.thread >= 0) p.set("thread", D.threads[S.thread]);
+    if (S.module >= 0) p.set("module", D.modules[S.module]);
+    if (S.view === "sandwich" && S.name >= 0) p.set("function", D.names[S.name]);
     if (S.flip) p.set("flip", "1");
     if (S.color !== (isDiff ? "diff" : "module")) p.set("color", S.color);
     try {
@@ -181,14 +216,46 @@
     order.forEach((m, rank) => (moduleHue[m] = rank < hues.length ? hues[rank] : hash(D.modules[m]) % 360));
     D.modules.forEach((m, i) => m === "" && (moduleHue[i] = -1));
   })();
+  /* For each frame the thread that most of it is of, and how much; the heaviest threads count. */
+  const owners = [];
+  function ownersOf(t) {
+    if (owners[t]) return owners[t];
+    const totals = new Float64Array(D.threads.length);
+    const parts = D.by_thread[t];
+    for (let i = 0; i < parts.length; i += 3) totals[parts[i + 1]] += parts[i + 2];
+    const heavy = Array.from(totals.keys()).sort((a, b) => totals[b] - totals[a]).slice(0, 32);
+    const all = sums(spread(D.self[t]));
+    const best = new Float64Array(n);
+    const owner = new Int16Array(n).fill(-1);
+    for (const thread of heavy) {
+      const sum = sums(selfOf(t, thread));
+      for (let i = 0; i < n; i++) {
+        if (sum[i] > best[i]) {
+          best[i] = sum[i];
+          owner[i] = thread;
+        }
+      }
+    }
+    for (let i = 0; i < n; i++) best[i] = all[i] > 0 ? best[i] / all[i] : 0;
+    owners[t] = { owner, share: best, rank: new Map(heavy.map((thread, rank) => [thread, rank])) };
+    return owners[t];
+  }
+  const HUES = [24, 205, 145, 48, 275, 340, 175, 95, 230, 8, 310, 62];
+  function threadFill(i, dim) {
+    const o = ownersOf(S.type);
+    const rank = o.rank.get(o.owner[i]);
+    const hue = rank === undefined ? 220 : rank < HUES.length ? HUES[rank] : (rank * 47) % 360;
+    const sat = (rank === undefined ? 6 : 62 * Math.max(0, (o.share[i] - 0.3) / 0.7)) * (dim ? 0.22 : 1);
+    return isDark() ? `hsl(${hue} ${sat * 0.62}% ${dim ? 25 : 36}%)` : `hsl(${hue} ${sat}% ${dim ? 86 : 76}%)`;
+  }
   const fills = new Map();
   function fill(i, dim) {
     const name = D.name[i];
     const mode = S.color;
-    const key = (mode === "diff" ? i : name) * 4 + (dim ? 1 : 0) + (isDark() ? 2 : 0);
+    const key = (mode === "diff" || mode === "thread" ? i : name) * 4 + (dim ? 1 : 0) + (isDark() ? 2 : 0);
     let c = fills.get(key);
     if (!c) {
-      c = mode === "diff" ? diffFill(i, dim) : plainFill(name, dim, mode);
+      c = mode === "diff" ? diffFill(i, dim) : mode === "thread" ? threadFill(i, dim) : plainFill(name, dim, mode);
       fills.set(key, c);
     }
     return c;
@@ -235,10 +302,12 @@
     const dpr = window.devicePixelRatio || 1;
     W = Math.max(50, scroll.clientWidth - 36);
     H = Math.max(50, scroll.clientHeight);
-    const full = Math.max(H, (maxDepth + 1) * ROW + 12);
+    const rows = S.view === "sandwich" ? sandwich().rows : maxDepth + 1;
+    const full = Math.max(H, rows * ROW + 12);
     stage.style.height = full + "px";
     canvas.width = Math.round(W * dpr);
     canvas.height = Math.round(H * dpr);
+    stage.dataset.view = S.view;
     canvas.style.width = W + "px";
     canvas.style.height = H + "px";
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
@@ -286,6 +355,124 @@
     }
   }
 
+  /* ---- callers and callees of one function ---- */
+  let made = null; /* the last one, and what it was made for */
+  let boxes = []; /* of the last drawing, for the mouse */
+
+  function child(node, name) {
+    if (!node.kids) node.kids = new Map();
+    let c = node.kids.get(name);
+    if (!c) node.kids.set(name, (c = { name, value: 0, kids: null }));
+    return c;
+  }
+
+  /* All places of the function put together: what called it, and what it called. */
+  function sandwich() {
+    const key = [S.type, S.thread, S.module, S.name].join();
+    if (made && made.key === key) return made;
+    const v = values(S.type);
+    const up = { name: S.name, value: 0, kids: null };
+    const down = { name: S.name, value: 0, kids: null };
+    let upDepth = 0;
+    let downDepth = 0;
+    for (let i = 1; i < n && S.name >= 0; i++) {
+      if (D.name[i] !== S.name || !(v.sum[i] > 0)) continue;
+      let nested = false;
+      for (let p = parent[i]; p > 0 && !nested; p = parent[p]) nested = D.name[p] === S.name;
+      if (nested) continue;
+      let at = up;
+      up.value += v.sum[i];
+      for (let p = parent[i]; p > 0; p = parent[p]) {
+        at = child(at, D.name[p]);
+        at.value += v.sum[i];
+      }
+      if (D.depth[i] - 1 > upDepth) upDepth = D.depth[i] - 1;
+      const path = [down];
+      down.value += v.sum[i];
+      for (let k = i + 1; k < end[i]; k++) {
+        if (!(v.sum[k] > 0)) continue;
+        const d = D.depth[k] - D.depth[i];
+        path[d] = child(path[d - 1], D.name[k]);
+        path[d].value += v.sum[k];
+        if (d > downDepth) downDepth = d;
+      }
+    }
+    made = { key, up, down, upDepth, rows: upDepth + 1 + downDepth };
+    return made;
+  }
+
+  function drawBox(x, y, w, node, whole, colors) {
+    const isHit = hits !== null && hits[node.name] === 1;
+    boxes.push({ x, y, w, name: node.name, value: node.value, whole });
+    ctx.fillStyle = isHit ? colors.hit : plainFill(node.name, hits !== null && !isHit, S.color === "name" ? "name" : "module");
+    ctx.fillRect(x, y, w - (w > 3 ? 1 : 0), ROW - 1);
+    const chars = Math.floor((w - 9) / charWidth);
+    if (chars >= 3) {
+      const text = D.names[node.name];
+      ctx.fillStyle = isHit ? (isDark() ? "#17110d" : "#ffffff") : colors.ink;
+      ctx.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, x + 5, y + ROW / 2);
+    }
+  }
+
+  function drawHalf(root, step, top, colors) {
+    const scale = W / root.value;
+    const todo = [[root, 0, 0]];
+    while (todo.length) {
+      const [node, left, level] = todo.pop();
+      const y = (top + step * level) * ROW + 2 - scroll.scrollTop;
+      if (level > 0 && y < H && y + ROW > 0) drawBox(left, y, node.value * scale, node, root.value, colors);
+      let x = left;
+      for (const c of node.kids ? Array.from(node.kids.values()).sort((a, b) => b.value - a.value) : []) {
+        const w = c.value * scale;
+        if (w < MIN_WIDTH) break;
+        todo.push([c, x, level + 1]);
+        x += w;
+      }
+    }
+  }
+
+  function drawSandwich(ink, hit, soft) {
+    const s = sandwich();
+    const colors = { ink, hit };
+    boxes = [];
+    if (!(s.down.value > 0)) {
+      ctx.fillStyle = soft;
+      ctx.fillText("Choose a function: select a frame in the graph and press s.", 8, 20);
+      return;
+    }
+    drawHalf(s.up, -1, s.upDepth, colors);
+    drawHalf(s.down, 1, s.upDepth, colors);
+    const y = s.upDepth * ROW + 2 - scroll.scrollTop;
+    drawBox(0, y, W, s.down, s.down.value, colors);
+    ctx.strokeStyle = ink;
+    ctx.lineWidth = 2;
+    ctx.strokeRect(1, y + 0.5, W - 3, ROW - 2);
+  }
+
+  function boxAt(x, y) {
+    return boxes.find((b) => x >= b.x && x < b.x + Math.max(1, b.w) && y >= b.y && y < b.y + ROW);
+  }
+
+  /* The function that is meant: of the selected frame, else the one with the largest value of its own. */
+  function meantFunction() {
+    const i = S.selected > 0 ? S.selected : S.hover > 0 ? S.hover : S.focus;
+    if (i > 0) return D.name[i];
+    if (S.name >= 0) return S.name;
+    const flat = tally(values(S.type).self, values(S.type).sum).flat;
+    let best = -1;
+    for (let k = 2; k < flat.length; k++) if (flat[k] > 0 && (best < 0 || flat[k] > flat[best])) best = k;
+    return best;
+  }
+  function showSandwich(name) {
+    S.name = name;
+    S.view = "sandwich";
+    S.hover = -1;
+    resize();
+    update(false);
+    scroll.scrollTop = Math.max(0, sandwich().upDepth * ROW - H / 2);
+    draw();
+  }
+
   function draw() {
     ctx.clearRect(0, 0, W, H);
     ctx.font = font;
@@ -298,6 +485,10 @@
     if (!(values(S.type).total > 0)) {
       ctx.fillStyle = soft;
       ctx.fillText("There is nothing of this type in the profile.", 8, 20);
+      return;
+    }
+    if (S.view === "sandwich") {
+      drawSandwich(ink, hit, soft);
       return;
     }
     eachVisible((i, x, w, depth) => {
@@ -373,6 +564,11 @@
     const box = $("path");
     const i = S.selected >= 0 ? S.selected : S.focus;
     box.textContent = "";
+    if (S.view === "sandwich" && S.name >= 0) {
+      const value = sandwich().down.value;
+      box.append(el("b", D.names[S.name]), `  ${show(value, S.type)}, ${percent(value, v.total)}; callers above, callees below`);
+      return;
+    }
     if (i === 0) {
       const functions = new Set(D.name.slice(1)).size;
       box.textContent =
@@ -590,13 +786,16 @@
   function update(animated) {
     $("view-graph").setAttribute("aria-pressed", S.view === "graph");
     $("view-table").setAttribute("aria-pressed", S.view === "table");
+    $("view-sandwich").setAttribute("aria-pressed", S.view === "sandwich");
+    $("thread").value = S.thread;
+    $("module").value = S.module;
     $("flip").setAttribute("aria-pressed", S.flip);
     $("theme").textContent = isDark() ? "Light" : "Dark";
     $("reset").disabled = S.focus === 0;
     $("type").value = S.type;
     $("color").value = S.color;
     if ($("search").value !== S.query) $("search").value = S.query;
-    scroll.hidden = S.view !== "graph";
+    scroll.hidden = S.view === "table";
     $("tablebox").hidden = S.view !== "table";
     showMatched();
     showPath();
@@ -604,7 +803,8 @@
     if (S.view === "table") {
       showTable();
     } else {
-      if (canvas.width === 0 || Math.abs(scroll.clientHeight - H) > 1 || Math.abs(scroll.clientWidth - 36 - W) > 1) resize();
+      if (S.view === "sandwich" && S.name < 0) S.name = meantFunction();
+      if (canvas.width === 0 || stage.dataset.view !== S.view || Math.abs(scroll.clientHeight - H) > 1 || Math.abs(scroll.clientWidth - 36 - W) > 1) resize();
       moveWindow(animated);
     }
     writeAddress();
@@ -630,6 +830,14 @@
     S.type = Math.max(0, Math.min(D.types.length - 1, t));
     fills.clear();
     if (!(values(S.type).sum[S.focus] > 0)) S.focus = 0;
+    update(false);
+  }
+  function setFilter(which, value) {
+    S[which] = value;
+    fills.clear();
+    if (!(values(S.type).sum[S.focus] > 0)) S.focus = 0;
+    S.selected = -1;
+    resize();
     update(false);
   }
   function setTheme(theme) {
@@ -679,6 +887,7 @@
     const keys = {
       "/": () => $("search").focus(),
       t: () => setView(S.view === "graph" ? "table" : "graph"),
+      s: () => (S.view === "sandwich" ? setView("graph") : showSandwich(meantFunction())),
       i: () => $("flip").click(),
       d: () => $("theme").click(),
       "?": () => $("keys").showModal(),
@@ -699,6 +908,13 @@
 
   /* ---- wiring ---- */
   canvas.addEventListener("mousemove", (e) => {
+    if (S.view === "sandwich") {
+      const b = boxAt(e.offsetX, e.offsetY);
+      canvas.style.cursor = b ? "pointer" : "default";
+      canvas.title = b ? `${D.names[b.name]}\n${show(b.value, S.type)}, ${percent(b.value, b.whole)} of the function` : "";
+      return;
+    }
+    canvas.title = "";
     const i = frameAt(e.offsetX, e.offsetY);
     if (i !== S.hover) {
       S.hover = i;
@@ -713,6 +929,11 @@
     draw();
   });
   canvas.addEventListener("click", (e) => {
+    if (S.view === "sandwich") {
+      const b = boxAt(e.offsetX, e.offsetY);
+      if (b) showSandwich(b.name);
+      return;
+    }
     const i = frameAt(e.offsetX, e.offsetY);
     if (i >= 0) setFocus(i);
   });
@@ -723,6 +944,9 @@
   });
   $("view-graph").addEventListener("click", () => setView("graph"));
   $("view-table").addEventListener("click", () => setView("table"));
+  $("view-sandwich").addEventListener("click", () => showSandwich(meantFunction()));
+  $("thread").addEventListener("change", (e) => setFilter("thread", Number(e.target.value)));
+  $("module").addEventListener("change", (e) => setFilter("module", Number(e.target.value)));
   $("type").addEventListener("change", (e) => setType(Number(e.target.value)));
   $("color").addEventListener("change", (e) => {
     S.color = e.target.value;
@@ -751,6 +975,19 @@
     o.value = i;
     $("type").append(o);
   });
+  function addOption(select, text, value) {
+    const o = el("option", text);
+    o.value = value;
+    $(select).append(o);
+  }
+  addOption("module", "All modules", -1);
+  D.modules.forEach((m, i) => m !== "" && addOption("module", m, i));
+  if (D.threads.length > 0) {
+    $("thread").hidden = false;
+    addOption("thread", "All threads", -1);
+    D.threads.forEach((t, i) => addOption("thread", t, i));
+    addOption("color", "Colour: thread", "thread");
+  }
   if (isDiff) {
     const o = el("option", "Colour: difference");
     o.value = "diff";
