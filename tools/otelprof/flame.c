@@ -14,7 +14,7 @@
 #include "tools/otelprof/load.h"
 #include "tools/otelprof/show.h"
 
-enum { FLAME_TYPE, FLAME_DIFF, FLAME_OUTPUT };
+enum { FLAME_TYPE, FLAME_DIFF, FLAME_OUTPUT, FLAME_BY, FLAME_WHERE };
 
 typedef bool (*flame_writer)(FILE *to, struct otp_flame *f);
 
@@ -309,17 +309,25 @@ static void flame_fini(struct otp_flame *f)
 }
 
 /* Fills f from the sets; base may be NULL. False: no memory. */
-static bool flame_init(struct otp_flame *f, const struct otp_profile_set *set,
-                       const struct otp_profile_set *base)
+static bool flame_init(struct otp_flame *f, struct otp_profile_set *set,
+                       struct otp_profile_set *base, struct otp_by *by)
 {
     const struct otp_profile_set *sets[] = {set, base};
+    struct otp_by_set groups = {.set = set};
+    struct otp_by_set base_groups = {.set = base};
 
     if (!otp_tree_init(&f->tree) || !otp_type_list_init(&f->types, set)) {
         return false;
     }
     f->tree.has_programs = otp_tree_has_programs(sets, base != NULL ? 2 : 1);
-    return otp_tree_add(&f->tree, set, &f->now) &&
-           (base == NULL || otp_tree_add(&f->tree, base, &f->base));
+    f->tree.by = by;
+    bool ok = by == NULL || (otp_by_split(by, set, &groups) &&
+                             (base == NULL || otp_by_split(by, base, &base_groups)));
+    ok = ok && otp_tree_add(&f->tree, set, &groups, &f->now) &&
+         (base == NULL || otp_tree_add(&f->tree, base, &base_groups, &f->base));
+    otp_by_set_fini(&groups);
+    otp_by_set_fini(&base_groups);
+    return ok;
 }
 
 static int output_error(const char *path)
@@ -351,15 +359,15 @@ static int write_file(const char *path, struct otp_flame *f, flame_writer write)
     return status;
 }
 
-static int draw(const struct otp_args *args, const struct otp_profile_set *set,
-                const struct otp_profile_set *base)
+static int draw(const struct otp_args *args, struct otp_profile_set *set,
+                struct otp_profile_set *base, struct otp_by *by)
 {
     const char *type = args->values[FLAME_TYPE];
     const char *path = args->values[FLAME_OUTPUT];
     struct otp_flame f = {.first = 0};
     int status = OTP_EXIT_OK;
 
-    if (!flame_init(&f, set, base)) {
+    if (!flame_init(&f, set, base, by)) {
         (void)fprintf(stderr, "otelprof flame: no memory\n");
         status = OTP_EXIT_INPUT;
     } else if (type != NULL && otp_type_find(&f.types, type) == NULL) {
@@ -369,6 +377,32 @@ static int draw(const struct otp_args *args, const struct otp_profile_set *set,
         status = write_file(path, &f, writer_for(path));
     }
     flame_fini(&f);
+    return status;
+}
+
+/* Draws what --where leaves, by the groups of --by. */
+static int choose_and_draw(const struct otp_args *args, struct otp_profile_set *set,
+                           struct otp_profile_set *base)
+{
+    struct otp_by by;
+    int status = OTP_EXIT_OK;
+
+    if (otp_args_has(args, FLAME_BY) && !otp_by_init(&by, args->values[FLAME_BY])) {
+        return otp_usage_error(args->command, "--by %s: " OTP_BY_HELP " is expected",
+                               args->values[FLAME_BY]);
+    }
+    if (otp_args_has(args, FLAME_WHERE)) {
+        status = otp_where_apply(args->command, set, args->values[FLAME_WHERE]);
+        if (status == OTP_EXIT_OK && base != NULL) {
+            status = otp_where_apply(args->command, base, args->values[FLAME_WHERE]);
+        }
+    }
+    if (status == OTP_EXIT_OK) {
+        status = draw(args, set, base, otp_args_has(args, FLAME_BY) ? &by : NULL);
+    }
+    if (otp_args_has(args, FLAME_BY)) {
+        otp_by_fini(&by);
+    }
     return status;
 }
 
@@ -392,7 +426,7 @@ static int run_flame(const struct otp_args *args)
         status = OTP_EXIT_INPUT;
     }
     if (status == OTP_EXIT_OK) {
-        status = draw(args, &set, diff != NULL ? &base : NULL);
+        status = choose_and_draw(args, &set, diff != NULL ? &base : NULL);
     }
     otp_profile_set_fini(&set);
     otp_profile_set_fini(&base);
@@ -404,6 +438,9 @@ static const struct otp_option options[] = {
                     "the type to show (first): cpu, alloc_space, … (the first)"},
     [FLAME_DIFF] = {"diff", 'd', "BASE", "colour by the change from the profile BASE"},
     [FLAME_OUTPUT] = {"output", 'o', "OUT", "file to write; .html, .svg or .folded says what"},
+    [FLAME_BY] = {"by", 'b', "WHAT", "a level below the root: " OTP_BY_HELP},
+    [FLAME_WHERE] = {"where", 'w', "KEY=VALUE",
+                     "only samples with that label, trace, span, thread"},
     {NULL, 0, NULL, NULL},
 };
 

@@ -2,6 +2,7 @@
 /* otelprof info: what is in a file. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/otelprof/command.h"
@@ -159,6 +160,126 @@ static void print_tables(const struct otp_profiles *m)
     (void)putchar('\n');
 }
 
+/* ---- what samples know besides their stack ---- */
+
+static int compare_text(const void *left, const void *right)
+{
+    const struct otp_text *a = left;
+    const struct otp_text *b = right;
+    int diff = a->len == 0 || b->len == 0
+                   ? 0
+                   : memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
+    return diff != 0 ? diff : (a->len > b->len) - (a->len < b->len);
+}
+
+/* How many of the texts are different; sorts them. */
+static size_t count_different(struct otp_text *texts, size_t count)
+{
+    size_t different = 0;
+
+    qsort(texts, count, sizeof(texts[0]), compare_text);
+    for (size_t i = 0; i < count; i++) {
+        different += i == 0 || compare_text(&texts[i - 1], &texts[i]) != 0;
+    }
+    return different;
+}
+
+/* Links that samples have: how many samples, different spans and traces. */
+static void print_links(const struct otp_profiles *m, struct otp_text *texts, uint8_t *used)
+{
+    uint32_t links = m->table[OTP_TABLE_LINK].count;
+    uint64_t samples = 0;
+    size_t count = 0;
+
+    memset(used, 0, links);
+    for (uint32_t i = 0; i < m->samples.count; i++) {
+        int32_t link = otp_profiles_sample(m, i)->link;
+        if (link > 0 && (uint32_t)link < links) {
+            used[link] = 1;
+            samples++;
+        }
+    }
+    if (samples == 0) {
+        return;
+    }
+    for (uint32_t i = 0; i < links; i++) {
+        if (used[i] != 0) {
+            texts[count++] = otp_profiles_text(m, otp_profiles_link(m, (int32_t)i)->span_id);
+        }
+    }
+    size_t spans = count_different(texts, count);
+    count = 0;
+    for (uint32_t i = 0; i < links; i++) {
+        if (used[i] != 0) {
+            texts[count++] = otp_profiles_text(m, otp_profiles_link(m, (int32_t)i)->trace_id);
+        }
+    }
+    (void)printf("  links of %" PRIu64 " samples: %zu spans, %zu traces\n", samples, spans,
+                 count_different(texts, count));
+}
+
+static void mark_attributes(const struct otp_profiles *m, uint8_t *used)
+{
+    uint32_t known = m->table[OTP_TABLE_ATTRIBUTE].count;
+
+    memset(used, 0, known);
+    for (uint32_t i = 0; i < m->samples.count; i++) {
+        uint32_t count;
+        const int32_t *list = otp_profiles_list(m, otp_profiles_sample(m, i)->attrs, &count);
+        for (uint32_t k = 0; k < count; k++) {
+            if (list[k] > 0 && (uint32_t)list[k] < known) {
+                used[list[k]] = 1;
+            }
+        }
+    }
+}
+
+/* Keys of the attributes that samples have, and how many values of each. */
+static void print_labels(const struct otp_profiles *m, struct otp_text *keys, uint8_t *used)
+{
+    size_t count = 0;
+
+    mark_attributes(m, used);
+    for (uint32_t i = 0; i < m->table[OTP_TABLE_ATTRIBUTE].count; i++) {
+        if (used[i] != 0) {
+            keys[count++] = otp_profiles_string(m, otp_profiles_attribute(m, (int32_t)i)->key);
+        }
+    }
+    if (count == 0) {
+        return;
+    }
+    qsort(keys, count, sizeof(keys[0]), compare_text);
+    (void)printf("  labels of samples:");
+    for (size_t i = 0, same = 0; i < count; i++) {
+        same++;
+        if (i + 1 == count || compare_text(&keys[i], &keys[i + 1]) != 0) {
+            (void)printf("%s ", i + 1 == same ? "" : ",");
+            otp_show_text(stdout, keys[i]);
+            (void)printf(" (%zu)", same);
+            same = 0;
+        }
+    }
+    (void)putchar('\n');
+}
+
+static void print_knowledge(const struct otp_profiles *m)
+{
+    size_t links = m->table[OTP_TABLE_LINK].count;
+    size_t attributes = m->table[OTP_TABLE_ATTRIBUTE].count;
+    size_t room = (links > attributes ? links : attributes) + 1;
+    struct otp_text *texts = malloc(room * sizeof(texts[0]));
+    uint8_t *used = malloc(room);
+
+    if (texts == NULL || used == NULL) {
+        (void)fprintf(stderr, "otelprof info: no memory\n");
+    } else {
+        print_links(m, texts, used);
+        print_labels(m, texts, used);
+    }
+    free(texts);
+    free(used);
+}
+
 static void print_message(const struct otp_profiles *m)
 {
     for (uint32_t i = 0; i < m->resources.count; i++) {
@@ -170,6 +291,7 @@ static void print_message(const struct otp_profiles *m)
         }
     }
     print_tables(m);
+    print_knowledge(m);
 }
 
 /* The line that heads a file, and each message of it when there are several. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/otelprof/args.h"
+#include "tools/otelprof/by.h"
 #include "tools/otelprof/command.h"
 #include "tools/otelprof/load.h"
 #include "tools/otelprof/names.h"
@@ -18,7 +19,7 @@
 
 #define DEFAULT_ROWS 30
 
-enum { TOP_TYPE, TOP_CUM, TOP_NUMBER, TOP_JSON };
+enum { TOP_TYPE, TOP_CUM, TOP_NUMBER, TOP_JSON, TOP_BY, TOP_WHERE };
 
 struct row {
     uint32_t name;
@@ -167,14 +168,9 @@ static int compare_rows(const void *left, const void *right, void *arg)
     return diff != 0 ? diff : (x.len > y.len) - (x.len < y.len);
 }
 
-static void print_text(const struct tally *t, const struct otp_type *type, uint32_t rows)
+static void print_header(const struct tally *t, const struct otp_type *type)
 {
     char a[OTP_SHOW_MAX];
-    char b[OTP_SHOW_MAX];
-    char c[OTP_SHOW_MAX];
-    char d[OTP_SHOW_MAX];
-    char e[OTP_SHOW_MAX];
-    int64_t sum = 0;
 
     (void)printf("type ");
     otp_show_text(stdout, type->type);
@@ -188,6 +184,29 @@ static void print_text(const struct tally *t, const struct otp_type *type, uint3
                      otp_show_value(a, (int64_t)(t->until_ns - t->from_ns), otp_text_of("ns")));
     }
     (void)putchar('\n');
+}
+
+static void print_json_header(const struct tally *t, const struct otp_type *type)
+{
+    (void)printf("{\"type\": ");
+    otp_show_json(stdout, type->type);
+    (void)printf(", \"unit\": ");
+    otp_show_json(stdout, type->unit);
+    (void)printf(", \"total\": %" PRId64 ", \"samples\": %" PRIu64
+                 ",\n \"time_unix_nano\": %" PRIu64 ", \"duration_nano\": %" PRIu64,
+                 t->total, t->samples, t->from_ns, t->until_ns - t->from_ns);
+}
+
+static void print_text(const struct tally *t, const struct otp_type *type, uint32_t rows)
+{
+    char a[OTP_SHOW_MAX];
+    char b[OTP_SHOW_MAX];
+    char c[OTP_SHOW_MAX];
+    char d[OTP_SHOW_MAX];
+    char e[OTP_SHOW_MAX];
+    int64_t sum = 0;
+
+    print_header(t, type);
     (void)printf("%12s %8s %8s %12s %8s  %s\n", "flat", "flat%", "sum%", "cum", "cum%", "function");
     for (uint32_t i = 0; i < rows; i++) {
         const struct row *r = &t->rows[i];
@@ -212,14 +231,8 @@ static void print_text(const struct tally *t, const struct otp_type *type, uint3
 
 static void print_json(const struct tally *t, const struct otp_type *type, uint32_t rows)
 {
-    (void)printf("{\"type\": ");
-    otp_show_json(stdout, type->type);
-    (void)printf(", \"unit\": ");
-    otp_show_json(stdout, type->unit);
-    (void)printf(", \"total\": %" PRId64 ", \"samples\": %" PRIu64
-                 ",\n \"time_unix_nano\": %" PRIu64 ", \"duration_nano\": %" PRIu64
-                 ", \"functions\": [",
-                 t->total, t->samples, t->from_ns, t->until_ns - t->from_ns);
+    print_json_header(t, type);
+    (void)printf(", \"functions\": [");
     for (uint32_t i = 0; i < rows; i++) {
         const struct row *r = &t->rows[i];
         const struct otp_name *n = &t->names.items[r->name];
@@ -258,8 +271,134 @@ static void print_top(struct tally *t, const struct otp_type *type, const struct
     (is_json ? print_json : print_text)(t, type, rows);
 }
 
-static int top_of_set(const struct otp_profile_set *set, const struct otp_args *args,
-                      uint64_t limit)
+/* ---- by groups instead of functions ---- */
+
+struct group_row {
+    struct otp_text name;
+    int64_t value;
+    uint64_t samples;
+};
+
+static int compare_groups(const void *left, const void *right)
+{
+    const struct group_row *a = left;
+    const struct group_row *b = right;
+    int diff = compare_sizes(a->value, b->value);
+
+    if (diff == 0) {
+        diff = memcmp(a->name.data, b->name.data,
+                      a->name.len < b->name.len ? a->name.len : b->name.len);
+    }
+    return diff != 0 ? diff : (a->name.len > b->name.len) - (a->name.len < b->name.len);
+}
+
+static void count_groups(struct tally *t, struct group_row *rows, const struct otp_by_set *groups,
+                         const struct otp_pick *pick)
+{
+    const struct otp_profile *p = otp_profiles_profile(pick->m, pick->profile);
+    uint64_t until = p->time_ns + p->duration_ns;
+
+    for (uint32_t i = 0; i < p->samples.count; i++) {
+        const struct otp_sample *s = otp_profiles_sample(pick->m, p->samples.first + i);
+        struct group_row *row = &rows[groups->of_stack[pick->message][s->stack]];
+        int64_t value = otp_profiles_sample_total(pick->m, s);
+        row->value = otp_add_clamped(row->value, value);
+        row->samples++;
+        t->total = otp_add_clamped(t->total, value);
+    }
+    t->samples += p->samples.count;
+    t->from_ns = t->from_ns == 0 || p->time_ns < t->from_ns ? p->time_ns : t->from_ns;
+    t->until_ns = until > t->until_ns ? until : t->until_ns;
+}
+
+static void print_group_text(const struct group_row *r, const struct tally *t,
+                             const struct otp_type *type, int64_t sum)
+{
+    char a[OTP_SHOW_MAX];
+    char b[OTP_SHOW_MAX];
+    char c[OTP_SHOW_MAX];
+
+    (void)printf("%12s %8s %8s %12" PRIu64 "  ", otp_show_value(a, r->value, type->unit),
+                 otp_show_percent(b, r->value, t->total), otp_show_percent(c, sum, t->total),
+                 r->samples);
+    otp_show_text(stdout, r->name);
+    (void)putchar('\n');
+}
+
+static void print_group_json(const struct group_row *r, bool is_first)
+{
+    (void)printf("%s\n  {\"name\": ", is_first ? "" : ",");
+    otp_show_json(stdout, r->name);
+    (void)printf(", \"value\": %" PRId64 ", \"samples\": %" PRIu64 "}", r->value, r->samples);
+}
+
+static void print_groups(const struct tally *t, struct group_row *rows, uint32_t count,
+                         const struct otp_type *type, const struct otp_args *args, uint64_t limit)
+{
+    bool is_json = otp_args_has(args, TOP_JSON);
+    uint32_t kept = 0;
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (rows[i].samples > 0) {
+            rows[kept++] = rows[i];
+        }
+    }
+    if (kept > 0) {
+        qsort(rows, kept, sizeof(rows[0]), compare_groups);
+    }
+    uint32_t shown = limit == 0 || limit > kept ? kept : (uint32_t)limit;
+    if (is_json) {
+        print_json_header(t, type);
+        (void)printf(", \"groups\": [");
+    } else {
+        print_header(t, type);
+        (void)printf("%12s %8s %8s %12s  %s\n", "value", "value%", "sum%", "samples",
+                     args->values[TOP_BY]);
+    }
+    for (uint32_t i = 0; i < shown; i++) {
+        sum = otp_add_clamped(sum, rows[i].value);
+        if (is_json) {
+            print_group_json(&rows[i], i == 0);
+        } else {
+            print_group_text(&rows[i], t, type, sum);
+        }
+    }
+    if (is_json) {
+        (void)printf("\n ]}\n");
+    } else if (shown < kept) {
+        (void)printf("%u more are not shown (-n 0 shows all)\n", (unsigned)(kept - shown));
+    }
+}
+
+/* False: no memory. */
+static bool top_by(struct tally *t, struct otp_profile_set *set, const struct otp_type *type,
+                   const struct otp_args *args, uint64_t limit)
+{
+    struct otp_by by;
+    struct otp_by_set groups = {.set = set};
+    struct otp_pick_list picks = {.items = NULL};
+
+    bool ok = otp_by_init(&by, args->values[TOP_BY]) && otp_by_split(&by, set, &groups) &&
+              otp_pick_list_init(&picks, set, type);
+    struct group_row *rows = ok ? calloc(by.count, sizeof(rows[0])) : NULL;
+    if (rows != NULL) {
+        for (uint32_t i = 0; i < by.count; i++) {
+            rows[i].name = by.names[i];
+        }
+        for (size_t i = 0; i < picks.count; i++) {
+            count_groups(t, rows, &groups, &picks.items[i]);
+        }
+        print_groups(t, rows, by.count, type, args, limit);
+    }
+    free(rows);
+    otp_pick_list_fini(&picks);
+    otp_by_set_fini(&groups);
+    otp_by_fini(&by);
+    return rows != NULL;
+}
+
+static int top_of_set(struct otp_profile_set *set, const struct otp_args *args, uint64_t limit)
 {
     struct otp_type_list types;
     struct otp_pick_list picks = {.items = NULL};
@@ -274,6 +413,8 @@ static int top_of_set(const struct otp_profile_set *set, const struct otp_args *
                                       : types.items;
     if (ok && type == NULL) {
         status = otp_type_not_found(args->command, &types, args->values[TOP_TYPE]);
+    } else if (ok && otp_args_has(args, TOP_BY)) {
+        status = top_by(&t, set, type, args, limit) ? OTP_EXIT_OK : OTP_EXIT_INPUT;
     } else if (ok && otp_pick_list_init(&picks, set, type) && count_all(&t, &picks)) {
         print_top(&t, type, args, limit);
         status = OTP_EXIT_OK;
@@ -287,6 +428,16 @@ static int top_of_set(const struct otp_profile_set *set, const struct otp_args *
     return status;
 }
 
+static bool is_by_known(const struct otp_args *args)
+{
+    struct otp_by by;
+    bool ok = !otp_args_has(args, TOP_BY) || otp_by_init(&by, args->values[TOP_BY]);
+    if (ok && otp_args_has(args, TOP_BY)) {
+        otp_by_fini(&by);
+    }
+    return ok;
+}
+
 static int run_top(const struct otp_args *args)
 {
     uint64_t limit = otp_args_has(args, TOP_JSON) ? 0 : DEFAULT_ROWS;
@@ -296,8 +447,15 @@ static int run_top(const struct otp_args *args)
         !otp_args_number(args, TOP_NUMBER, 0, UINT32_MAX, &limit)) {
         return OTP_EXIT_USAGE;
     }
+    if (!is_by_known(args)) {
+        return otp_usage_error(args->command, "--by %s: " OTP_BY_HELP " is expected",
+                               args->values[TOP_BY]);
+    }
     otp_profile_set_init(&set);
     int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
+    if (status == OTP_EXIT_OK && otp_args_has(args, TOP_WHERE)) {
+        status = otp_where_apply(args->command, &set, args->values[TOP_WHERE]);
+    }
     if (status == OTP_EXIT_OK) {
         status = top_of_set(&set, args, limit);
     }
@@ -310,6 +468,8 @@ static const struct otp_option options[] = {
     [TOP_CUM] = {"cum", 'c', NULL, "sort by the cumulative value"},
     [TOP_NUMBER] = {"number", 'n', "N", "show N functions, 0: all (30; all with --json)"},
     [TOP_JSON] = {"json", 0, NULL, "print JSON"},
+    [TOP_BY] = {"by", 'b', "WHAT", "sum up by this, not by function: " OTP_BY_HELP},
+    [TOP_WHERE] = {"where", 'w', "KEY=VALUE", "only samples with that label, trace, span, thread"},
     {NULL, 0, NULL, NULL},
 };
 

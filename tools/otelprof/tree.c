@@ -147,8 +147,20 @@ static uint32_t add_stack(struct otp_tree *t, uint32_t base, const struct otp_fr
     return node;
 }
 
-/* Only stacks that a sample has get nodes. */
-static uint32_t *add_message(struct otp_tree *t, const struct otp_profiles *m)
+/* The node of a group below base, or base itself when there are no groups. */
+static uint32_t group_base(struct otp_tree *t, uint32_t base, const uint32_t *groups, int32_t stack)
+{
+    if (groups == NULL) {
+        return base;
+    }
+    struct otp_name group = {.name = t->by->names[groups[stack]]};
+    uint32_t name = otp_names_add(&t->names, &group);
+    return name == UINT32_MAX ? OTP_TREE_NONE : child_of(t, base, name);
+}
+
+/* Only stacks that a sample has get nodes. groups: of the stacks, or NULL. */
+static uint32_t *add_message(struct otp_tree *t, const struct otp_profiles *m,
+                             const uint32_t *groups)
 {
     uint32_t count = m->table[OTP_TABLE_STACK].count;
     uint32_t *nodes = malloc(((size_t)count + 1) * sizeof(nodes[0]));
@@ -164,7 +176,8 @@ static uint32_t *add_message(struct otp_tree *t, const struct otp_profiles *m)
     for (uint32_t i = 0; i < m->samples.count && ok; i++) {
         int32_t stack = otp_profiles_sample(m, i)->stack;
         if (nodes[stack] == OTP_TREE_NONE) {
-            nodes[stack] = add_stack(t, base, &f, m, stack);
+            uint32_t below = group_base(t, base, groups, stack);
+            nodes[stack] = below == OTP_TREE_NONE ? below : add_stack(t, below, &f, m, stack);
             ok = nodes[stack] != OTP_TREE_NONE;
         }
     }
@@ -177,7 +190,7 @@ static uint32_t *add_message(struct otp_tree *t, const struct otp_profiles *m)
 }
 
 bool otp_tree_add(struct otp_tree *t, const struct otp_profile_set *set,
-                  struct otp_tree_set *out_set)
+                  const struct otp_by_set *groups, struct otp_tree_set *out_set)
 {
     out_set->set = set;
     out_set->stacks = calloc(set->message_count + 1, sizeof(out_set->stacks[0]));
@@ -185,7 +198,8 @@ bool otp_tree_add(struct otp_tree *t, const struct otp_profile_set *set,
         return false;
     }
     for (size_t i = 0; i < set->message_count; i++) {
-        out_set->stacks[i] = add_message(t, set->messages[i]);
+        out_set->stacks[i] =
+            add_message(t, set->messages[i], t->by == NULL ? NULL : groups->of_stack[i]);
         if (out_set->stacks[i] == NULL) {
             return false;
         }

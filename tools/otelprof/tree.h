@@ -14,6 +14,7 @@
 #include "core/base/heap.h"
 #include "core/base/map.h"
 #include "core/decode/model.h"
+#include "tools/otelprof/by.h"
 #include "tools/otelprof/names.h"
 #include "tools/otelprof/pick.h"
 
@@ -33,7 +34,8 @@ struct otp_tree {
     struct otp_tree_node *nodes;
     uint32_t count;
     uint32_t capacity;
-    bool has_programs; /* the first level is the program, as there are several */
+    bool has_programs;       /* the first level is the program, as there are several */
+    const struct otp_by *by; /* the next level is the group of the sample; NULL: there is none */
 };
 
 /* Nodes of the stacks of one set's messages. */
@@ -47,9 +49,10 @@ bool otp_tree_init(struct otp_tree *t);
 void otp_tree_fini(struct otp_tree *t);
 /* True when messages of the sets are of more than one program. */
 bool otp_tree_has_programs(const struct otp_profile_set *const *sets, size_t count);
-/* Adds the stacks of all messages of a set. False: no memory. */
+/* Adds the stacks of all messages of a set; groups: theirs, when the tree has groups. False: no
+ * memory. */
 bool otp_tree_add(struct otp_tree *t, const struct otp_profile_set *set,
-                  struct otp_tree_set *out_set);
+                  const struct otp_by_set *groups, struct otp_tree_set *out_set);
 void otp_tree_set_fini(struct otp_tree_set *s);
 /*
  * The values of one type, one per node (from malloc, the caller's), and their sum; NULL: no memory.
