@@ -226,7 +226,7 @@ uint64_t otp_outputs_jitter_ns(uint64_t interval_ns)
             otp_sys_random(&noise, sizeof(noise));
         }
     }
-    return noise % (interval_ns / 2 + 1);
+    return noise % interval_ns;
 }
 
 static void drop_oldest(struct output *o)

@@ -17,7 +17,7 @@
 /* Opens what the settings name. Context: worker, as all of these. */
 void otp_outputs_open(struct otp_heap *heap);
 /*
- * By how much the first flush shall be early, at random up to half an interval, when an output has
+ * By how much the first flush shall be early, at random up to an interval, when an output has
  * somebody at its other end: processes that were started together must not all send at the same
  * moments.
  */
