@@ -296,14 +296,14 @@ check-format:  ## would `make format` change anything?
 
 # ---- the long targets ----------------------------------------------------------------------------
 
-.PHONY: check demo bench accuracy interop parity roots faults stress install clean help
+.PHONY: check demo bench accuracy interop parity roots faults stress fleet install deb clean help
 check: test-deps  ## install what the tests need, then run all tests and gates
 	@MAKE='$(MAKE)' UNITS='$(UNIT_BIN)' sh tools/dev/check.sh $(GATES)
 demo: deps all  ## profile a real program; leave a profile and a flame graph
 	@sh tools/dev/demo.sh
 bench: all  ## measure the cost
 	@sh tests/bench/run.sh
-accuracy interop parity roots faults stress: all  ## the named suite
+accuracy interop parity roots faults stress fleet: all  ## the named suite
 	@sh tests/$@/run.sh
 
 install: all  ## install to DESTDIR and PREFIX
@@ -325,6 +325,10 @@ install: all  ## install to DESTDIR and PREFIX
 	    install -m 644 $$h $(DESTDIR)$(PREFIX)/include/ || exit 1; done
 	$(Q)for d in $(wildcard README.md LICENSE NOTICE docs/*.md); do \
 	    install -m 644 $$d $(DESTDIR)$(PREFIX)/share/doc/libotelprof/ || exit 1; done
+
+deb: all  ## a Debian package of the library and the tool, in BUILD
+	@sh tools/dev/apt_packages.sh dpkg-dev
+	@MAKE='$(MAKE)' sh tools/dev/make_deb.sh $(BUILD)
 
 clean:  ## remove everything that was built
 	$(Q)rm -rf $(BUILD)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""fleet.py LIBRARY TOOL PROGRAM FOLDER COUNT: COUNT processes, started as fast as they can be, send to one
-receiver. Their flushes must arrive spread evenly over the interval, whatever the moments they were started
+"""fleet.py LIBRARY TOOL PROGRAM FOLDER COUNT [COLLECTOR]: COUNT processes, started as fast as they can be, send
+to one receiver, or to one Collector that passes each message on to the receiver. Their flushes must arrive spread evenly over the interval, whatever the moments they were started
 at. Prints what is wrong; the last line is a count.
 
 The measure is the distance of Kolmogorov and Smirnov between the arrival times, modulo the interval, and the
@@ -10,8 +10,10 @@ stands still for a while shifts it by its share of the interval, so the interval
 import glob
 import math
 import os
+import signal
 import sys
 
+import collector
 from profiles import Receiver, compare, finish_program, ids_of_folder, start_program
 
 INTERVAL = 20
@@ -41,13 +43,23 @@ def main():
     os.makedirs(made)
     receiver = Receiver(tool, stored, os.path.join(folder, "receiver.log"))
     receiver.start()
+    port = receiver.port
+    relay = None
+    if len(sys.argv) > 6:
+        port, grpc = collector.free_ports(2)
+        text = collector.RELAY % {"http": port, "grpc": grpc, "to": receiver.port}
+        relay = collector.Collector(sys.argv[6], "relay", text, folder)
+        relay.start()
+        relay.await_ready()
     # An interval and half of another: each process has one flush by the clock at least, most two.
     programs = [start_program([program, str(INTERVAL * 1.5)], library,
-                              "file:%s/%%p-%%n.otlp,http://127.0.0.1:%d" % (made, receiver.port),
+                              "file:%s/%%p-%%n.otlp,http://127.0.0.1:%d" % (made, port),
                               OTELPROF_INTERVAL="%ds" % INTERVAL, OTELPROF_HEAP_INTERVAL="16k",
                               OTELPROF_SHUTDOWN_TIMEOUT="20s", OTEL_SERVICE_NAME="fleet")
                 for _ in range(count)]
     good = all([finish_program(p) for p in programs])
+    if relay:
+        relay.stop(signal.SIGTERM)
     receiver.stop()
     first = {}
     for path in glob.glob(os.path.join(stored, "*.otlp")):

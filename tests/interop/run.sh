@@ -193,4 +193,30 @@ for n in $names; do
     "$tool" check --strict "$work/sent-$n"/*.otlp > out 2>&1 || bad "$(grep -v ': ok' out | head -n 3)"
     end
 done
+
+# ---- fleets: see tests/fleet ---------------------------------------------------------------------
+
+for f in agent gateway; do
+    begin "the Collector understands docs/fleet/$f.yaml"
+    QUEUE_DIR=$d/queue "$collector" validate --config "file:$top/docs/fleet/$f.yaml" --feature-gates=+service.profilesSupport > out 2>&1 ||
+        bad "$(head -n 3 out)"
+    # One that makes no sense is refused, or nothing was looked at.
+    sed 's/exporters: \[/exporters: [nothing, /' "$top/docs/fleet/$f.yaml" > "$d/bad.yaml"
+    QUEUE_DIR=$d/queue "$collector" validate --config "file:$d/bad.yaml" --feature-gates=+service.profilesSupport > out 2>&1 &&
+        bad "a pipeline to nowhere is understood as well"
+    end
+done
+
+here=$top/tests/fleet
+host calm
+begin "Collectors that end at random moments: nothing is lost, nothing is found twice"
+"$python" "$here/collector.py" "$collector" "$lib" "$tool" "$host" "$d" "${INTEROP_ROUNDS:-25}" > out 2>&1 || bad "$(head -n 5 out)"
+echo "      $(tail -n 1 out)"
+end
+
+begin "200 processes and one Collector: their flushes come spread over the interval"
+"$python" "$here/fleet.py" "$lib" "$tool" "$host" "$d" "${FLEET_COUNT:-200}" "$collector" > out 2>&1 || bad "$(head -n 5 out)"
+sed 's/^/      /' out | tail -n 2
+end
+
 finish

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #define SCRIPT_DEPTH 4
@@ -217,17 +218,30 @@ void otp_target_find(const char *command, struct otp_target *out_target)
     }
 }
 
+/* The file that this program was started from; without /proc by the name that it was started by. */
+static bool find_self(char *out, size_t room)
+{
+    ssize_t len = readlink("/proc/self/exe", out, room - 1);
+    if (len > 0) {
+        out[len] = '\0';
+        return true;
+    }
+    const char *name = (const char *)getauxval(AT_EXECFN);
+    char *real = name == NULL ? NULL : realpath(name, NULL);
+    bool ok = real != NULL && copy_text(out, room, real);
+    free(real);
+    return ok;
+}
+
 bool otp_library_find(char *out_path, size_t room)
 {
     static const char *const places[] = {"", "../lib/", "../lib/x86_64-linux-gnu/", "../lib64/"};
     char self[OTP_TARGET_PATH];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
-    if (len <= 0) {
+    if (!find_self(self, sizeof(self))) {
         (void)copy_text(out_path, room, "libotelprof.so");
         return false;
     }
-    self[len] = '\0';
     char *slash = strrchr(self, '/');
     if (slash != NULL) {
         slash[1] = '\0';
