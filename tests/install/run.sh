@@ -82,11 +82,16 @@ received() {
 # A receiver inside the root; $port
 receive() {
     rm -rf "$root/work/in"
-    inside otelprof receive --listen tcp:127.0.0.1:0 -o /work/in > "$d/receive" 2>&1 &
+    chroot "$root" /usr/bin/otelprof receive --listen tcp:127.0.0.1:0 -o /work/in > "$d/receive" 2>&1 &
     receiver=$!
     pids="$pids $receiver"
     wait_for 20 grep -q '^listening on' "$d/receive" || bad "no receiver: $(cat "$d/receive")"
     port=$(sed -n 's/^listening on tcp:127.0.0.1://p' "$d/receive")
+}
+
+stop_receive() {
+    kill "$receiver"
+    wait "$receiver" || bad "the receiver lost something: $(cat "$d/receive")"
 }
 
 program='$x += $_ ** 0.5 for 1 .. 3e6; print "done\n"'
@@ -101,8 +106,7 @@ done" "$(cat "$d/out")"
 # The package manager and its scripts live with it.
 inside OTELPROF_PROGRAMS='perl*' OTELPROF_OUTPUT=none dpkg --configure -a > "$d/out" 2>&1 || bad "dpkg: $(cat "$d/out")"
 rm "$root/etc/ld.so.preload"
-kill "$receiver"
-wait "$receiver"
+stop_receive
 received 2
 end
 
@@ -133,8 +137,7 @@ set -- $(sed -n 's/^Environment=//p' "$snippets/otelprof.conf" | sed -e 's,%p,ex
 [ $# -ge 5 ] || bad "only $# variables"
 inside "$@" perl -e "$program" > "$d/out" 2>&1
 equal "output" "done" "$(cat "$d/out")"
-kill "$receiver"
-wait "$receiver"
+stop_receive
 received 1
 "$tool" info "$root"/work/in/*.otlp | grep -q 'service.name *example' || bad "the service has no name"
 end
@@ -151,8 +154,7 @@ set -- $(sed -n 's/^ENV //p' "$snippets/Dockerfile" | sed "s,collector:4318,127.
 sed -n 's/^CMD //p' "$snippets/Dockerfile" | "$python" -c 'import json, sys; print("\0".join(json.load(sys.stdin)), end="")' > "$d/command"
 LC_ALL=C xargs -0 -a "$d/command" chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin "$@" > "$d/out" 2>&1
 equal "output" "done" "$(cat "$d/out")"
-kill "$receiver"
-wait "$receiver"
+stop_receive
 received 1
 end
 
@@ -178,8 +180,7 @@ inside $(head -n 1 "$d/plan") || bad "the init container fails"
 # shellcheck disable=SC2046
 inside $(sed -e 1d -e "s,:4318,:$port," "$d/plan") perl -e "$program" > "$d/out" 2>&1
 equal "output" "done" "$(cat "$d/out")"
-kill "$receiver"
-wait "$receiver"
+stop_receive
 received 1
 "$tool" info "$root"/work/in/*.otlp | grep -q 'k8s.pod.uid *1-2' || bad "the pod is not named"
 end
