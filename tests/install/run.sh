@@ -58,31 +58,31 @@ if [ ! -e "$root/complete" ]; then
     mv "$root.new" "$root"
 fi
 inside dpkg --purge libotelprof > /dev/null 2>&1
-rm -rf "$root/work" "$root/etc/ld.so.preload"
-mkdir -p "$root/work"
-cp "$deb" "$root/work/it.deb"
-inside dpkg -i /work/it.deb > "$d/out" 2>&1 || bad "$(tail -n 3 "$d/out")"
+rm -rf "$root/otp" "$root/etc/ld.so.preload"
+mkdir -p "$root/otp"
+cp "$deb" "$root/otp/it.deb"
+inside dpkg -i /otp/it.deb > "$d/out" 2>&1 || bad "$(tail -n 3 "$d/out")"
 inside otelprof doctor perl > "$d/out" 2>&1 || bad "$(tail -n 3 "$d/out")"
 grep -q '/usr/lib/libotelprof.so' "$d/out" || bad "doctor does not find the library: $(cat "$d/out")"
-inside otelprof run -o /work/perl.otlp -- perl -e '$x += $_ ** 0.5 for 1 .. 3e6; print "done\n"' > "$d/out" 2>&1
+inside otelprof run -o /otp/perl.otlp -- perl -e '$x += $_ ** 0.5 for 1 .. 3e6; print "done\n"' > "$d/out" 2>&1
 equal "status" 0 $?
 equal "output" "done" "$(cat "$d/out")"
-inside otelprof check --strict /work/perl.otlp > "$d/out" 2>&1 || bad "$(tail -n 1 "$d/out")"
-inside otelprof top -t cpu /work/perl.otlp > "$d/out" 2>&1
+inside otelprof check --strict /otp/perl.otlp > "$d/out" 2>&1 || bad "$(tail -n 1 "$d/out")"
+inside otelprof top -t cpu /otp/perl.otlp > "$d/out" 2>&1
 grep -q 'perl' "$d/out" || bad "perl is not in its profile: $(cat "$d/out")"
 end
 
-# received COUNT: at least so many profiles of perl lie in the root's /work/in
+# received COUNT: at least so many profiles of perl lie in the root's /otp/in
 received() {
-    n=$(find "$root/work/in" -name 'otelprof-perl-*.otlp' 2> /dev/null | wc -l)
-    [ "$n" -ge "$1" ] || bad "$n profiles of perl arrived: $(ls "$root/work/in" 2> /dev/null | head -n 3)"
-    "$tool" check --strict "$root"/work/in/*.otlp > "$d/check" 2>&1 || bad "$(tail -n 1 "$d/check")"
+    n=$(find "$root/otp/in" -name 'otelprof-perl-*.otlp' 2> /dev/null | wc -l)
+    [ "$n" -ge "$1" ] || bad "$n profiles of perl arrived: $(ls "$root/otp/in" 2> /dev/null | head -n 3)"
+    "$tool" check --strict "$root"/otp/in/*.otlp > "$d/check" 2>&1 || bad "$(tail -n 1 "$d/check")"
 }
 
 # A receiver inside the root; $port
 receive() {
-    rm -rf "$root/work/in"
-    chroot "$root" /usr/bin/otelprof receive --listen tcp:127.0.0.1:0 -o /work/in > "$d/receive" 2>&1 &
+    rm -rf "$root/otp/in"
+    chroot "$root" /usr/bin/otelprof receive --listen tcp:127.0.0.1:0 -o /otp/in > "$d/receive" 2>&1 &
     receiver=$!
     pids="$pids $receiver"
     wait_for 20 grep -q '^listening on' "$d/receive" || bad "no receiver: $(cat "$d/receive")"
@@ -117,7 +117,7 @@ inside dpkg --purge libotelprof > "$d/out" 2>&1 || bad "$(tail -n 3 "$d/out")"
 # A library that is gone is a line of the loader for each program, not the end of the system.
 inside true 2> "$d/out" || bad "programs do not start any more"
 rm "$root/etc/ld.so.preload"
-inside dpkg -i /work/it.deb > "$d/out" 2>&1 || bad "$(tail -n 3 "$d/out")"
+inside dpkg -i /otp/it.deb > "$d/out" 2>&1 || bad "$(tail -n 3 "$d/out")"
 end
 
 begin "the drop-in of docs/fleet is one that systemd understands, and its variables work"
@@ -132,14 +132,14 @@ echo 'Environmnt=A=b' >> "$d/units/example.service.d/otelprof.conf"
 SYSTEMD_UNIT_PATH="$d/units:" systemd-analyze verify --man=no --recursive-errors=no "$d/units/example.service" > "$d/out" 2>&1
 grep -q Environmnt "$d/out" || bad "a wrong line is not seen: $(cat "$d/out")"
 receive
-mkdir -p "$root/work/state/otelprof"
-set -- $(sed -n 's/^Environment=//p' "$snippets/otelprof.conf" | sed -e 's,%p,example,g' -e 's,%S,/work/state,g' -e "s,localhost:4318,127.0.0.1:$port,")
+mkdir -p "$root/otp/state/otelprof"
+set -- $(sed -n 's/^Environment=//p' "$snippets/otelprof.conf" | sed -e 's,%p,example,g' -e 's,%S,/otp/state,g' -e "s,localhost:4318,127.0.0.1:$port,")
 [ $# -ge 5 ] || bad "only $# variables"
 inside "$@" perl -e "$program" > "$d/out" 2>&1
 equal "output" "done" "$(cat "$d/out")"
 stop_receive
 received 1
-"$tool" info "$root"/work/in/*.otlp | grep -q 'service.name *example' || bad "the service has no name"
+"$tool" info "$root"/otp/in/*.otlp | grep -q 'service.name *example' || bad "the service has no name"
 end
 
 begin "the image of docs/fleet: its steps and variables, in the root"
@@ -182,7 +182,7 @@ inside $(sed -e 1d -e "s,:4318,:$port," "$d/plan") perl -e "$program" > "$d/out"
 equal "output" "done" "$(cat "$d/out")"
 stop_receive
 received 1
-"$tool" info "$root"/work/in/*.otlp | grep -q 'k8s.pod.uid *1-2' || bad "the pod is not named"
+"$tool" info "$root"/otp/in/*.otlp | grep -q 'k8s.pod.uid *1-2' || bad "the pod is not named"
 end
 
 begin "the balancer: one service to one gateway, another gateway when that is away"
@@ -207,13 +207,13 @@ count() {
     find "$d/$1" -type f 2> /dev/null | wc -l
 }
 for i in 1 2 3 4; do
-    inside otelprof run -o "/work/m$i.otlp" -- perl -e '$x += $_ ** 0.5 for 1 .. 3e5' > "$d/out" 2>&1
+    inside otelprof run -o "/otp/m$i.otlp" -- perl -e '$x += $_ ** 0.5 for 1 .. 3e5' > "$d/out" 2>&1
 done
-for i in 1 2 3; do send one "$root/work/m$i.otlp"; done
+for i in 1 2 3; do send one "$root/otp/m$i.otlp"; done
 between "gateways that got one service" 1 1 "$(( ($(count a) > 0) + ($(count b) > 0) ))"
 equal "messages" 3 "$(($(count a) + $(count b)))"
 if [ "$(count a)" -gt 0 ]; then kill $a; else kill $b; fi
-send one "$root/work/m4.otlp"
+send one "$root/otp/m4.otlp"
 equal "messages" 4 "$(($(count a) + $(count b)))"
 kill $nginx $a $b 2> /dev/null
 end
