@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk by rules against libunwind, instruction by instruction: a workload runs with the
+ * processor's trap flag set, so that a signal comes after each instruction, in prologues,
+ * epilogues, stubs and leaves; both ways must see the same frames there.
+ */
+#define _GNU_SOURCE /* register names of ucontext */
+#include <check.h>
+#include <pthread.h>
+#include <regex.h>
+#include <search.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* The file itself: its inner steps are compared. */
+#include "core/capture/unwind_hot.c"
+
+#include "core/base/real.h"
+
+#define TRAP_FLAG 0x100
+#define NOINLINE __attribute__((noinline, noclone))
+#define MOST 400000U /* instructions */
+
+static struct {
+    uint64_t seen;      /* instructions */
+    uint64_t by_rules;  /* of which rules alone reached the end of the stack */
+    uint64_t different; /* and of which libunwind saw other frames */
+    uint64_t frames;
+    uint64_t open;   /* libunwind did not reach main */
+    char first[400]; /* difference */
+} result;
+
+static uint64_t other[OTP_DEPTH_MAX + 1];
+static uint32_t other_depth;
+static struct otp_thread the_thread;
+static ucontext_t *the_context;
+
+/* libunwind alone; what it says of a pc becomes a frame word as in the walk by rules. */
+static void walk_pure(struct otp_unwind *u)
+{
+    bool is_exact = true;
+    other_depth = 0;
+    if (unw_init_local2(&u->cursor, &u->context, UNW_INIT_SIGNAL_FRAME) < 0) {
+        return;
+    }
+    for (;;) {
+        unw_word_t pc = 0;
+        if (unw_get_reg(&u->cursor, UNW_REG_IP, &pc) < 0 || pc == 0 ||
+            other_depth == OTP_DEPTH_MAX) {
+            return;
+        }
+        bool is_signal = other_depth > 0 && is_signal_frame(u, pc);
+        uintptr_t addr = code_addr(pc, is_exact || is_signal);
+        other[other_depth++] = frame_word(object_number(u, addr), addr);
+        is_exact = is_signal;
+        u->pool_used = 0;
+        if (unw_step(&u->cursor) <= 0) {
+            return;
+        }
+    }
+}
+
+static void describe(const struct otp_unwind *u, uint32_t depth)
+{
+    uint32_t i = 0;
+    while (i < depth && i < other_depth && u->frames[i] == other[i]) {
+        i++;
+    }
+    snprintf(result.first, sizeof(result.first),
+             "at %#lx, frame %u: rules %u frames, %#lx; libunwind %u frames, %#lx",
+             (unsigned long)the_context->uc_mcontext.gregs[REG_RIP], i, depth,
+             i < depth ? (unsigned long)u->frames[i] : 0, other_depth,
+             i < other_depth ? (unsigned long)other[i] : 0);
+}
+
+static void compare(void *arg)
+{
+    struct otp_unwind *u = arg;
+    const greg_t *g = u->context.uc_mcontext.gregs;
+    struct walk w = {.pc = (uintptr_t)g[REG_RIP],
+                     .sp = (uintptr_t)g[REG_RSP],
+                     .bp = (uintptr_t)g[REG_RBP],
+                     .is_exact = true};
+    uint32_t depth = 0;
+    bool is_done = walk_simple(u, w, &depth);
+    result.seen++;
+    if (!is_done) {
+        return;
+    }
+    result.by_rules++;
+    result.frames += depth;
+    start(u, u->thread, w.sp);
+    walk_pure(u);
+    if (depth != other_depth || memcmp(u->frames, other, depth * sizeof(other[0])) != 0) {
+        if (result.different++ == 0) {
+            describe(u, depth);
+        }
+    }
+}
+
+static void on_trap(int signo, siginfo_t *info, void *context)
+{
+    (void)signo;
+    (void)info;
+    the_context = context;
+    uint32_t scratch = otp_scratch_claim();
+    void *base = otp_scratch_base(scratch);
+    struct otp_unwind *u = otp_unwind_at(base);
+    otp_unwind_from_signal(u, &the_thread, context);
+    otp_arch_call_on(otp_unwind_stack_top(base), compare, u);
+    otp_scratch_release(scratch);
+    if (result.seen >= MOST) {
+        the_context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    }
+}
+
+/* ---- what is walked ---- */
+
+static volatile unsigned long sink;
+
+static int by_value(const void *a, const void *b)
+{
+    const unsigned *x = a;
+    const unsigned *y = b;
+    return *x < *y ? -1 : *x > *y;
+}
+
+NOINLINE static unsigned long recurse(unsigned n, unsigned long seed)
+{
+    volatile char room[40];
+    room[n % sizeof(room)] = (char)seed;
+    return n == 0 ? seed : recurse(n - 1, seed * 31 + (unsigned long)room[n % sizeof(room)]) + n;
+}
+
+NOINLINE static unsigned long grows(size_t n)
+{
+    char *room = __builtin_alloca(n);
+    memset(room, (int)n, n);
+    return (unsigned long)room[n / 2] + strlen("a string") + recurse(2, n);
+}
+
+NOINLINE static unsigned long big_frame(unsigned n)
+{
+    volatile char room[3900];
+    room[n % sizeof(room)] = 1;
+    sink += (unsigned long)room[(n * 7) % sizeof(room)];
+    return grows(100 + n);
+}
+
+NOINLINE static unsigned long many_arguments(int a, int b, int c, int d, int e, int f, int g, int h,
+                                             double x)
+{
+    return (unsigned long)(a + b + c + d + e + f + g + h) + (unsigned long)x + recurse(1, 5);
+}
+
+NOINLINE static void walks_tree(const void *node, VISIT which, int depth)
+{
+    (void)which;
+    sink += (unsigned long)depth + **(const unsigned *const *)node;
+}
+
+NOINLINE static void workload(void)
+{
+    unsigned numbers[24];
+    char text[200];
+    for (unsigned i = 0; i < 24; i++) {
+        numbers[i] = i * 2654435761U % 1000;
+    }
+    qsort(numbers, 24, sizeof(numbers[0]), by_value);
+    sink += recurse(20, 7) + big_frame(3) + many_arguments(1, 2, 3, 4, 5, 6, 7, 8, 9.5);
+    snprintf(text, sizeof(text), "%d %s %.6g %lx", 42, "text", 3.14159, sink);
+    char *copy = strdup(text);
+    sink += strtoul(text, NULL, 10) + (unsigned long)(strstr(copy, "text") - copy) +
+            (unsigned long)strcmp(copy, text);
+    free(copy);
+    regex_t r;
+    if (regcomp(&r, "(te[x-z]t|[0-9]+) 3\\.1", REG_EXTENDED) == 0) {
+        sink += (unsigned long)regexec(&r, text, 0, NULL, 0);
+        regfree(&r);
+    }
+    void *root = NULL;
+    for (unsigned i = 0; i < 24; i++) {
+        tsearch(&numbers[i], &root, by_value);
+    }
+    twalk(root, walks_tree);
+    for (unsigned i = 0; i < 24; i++) {
+        tdelete(&numbers[i], &root, by_value);
+    }
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    time_t now = ts.tv_sec;
+    struct tm tm;
+    sink += strftime(text, sizeof(text), "%A %B %Y", gmtime_r(&now, &tm));
+}
+
+START_TEST(test_rules_see_what_libunwind_sees)
+{
+    struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
+    otp_real_init();
+    otp_settings.max_depth = 128;
+    ck_assert(otp_scratch_init());
+    otp_unwind_init();
+    memset(&result, 0, sizeof(result));
+    sigemptyset(&act.sa_mask);
+    ck_assert_int_eq(sigaction(SIGTRAP, &act, NULL), 0);
+    __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+    workload();
+    __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+    printf("unwind: %lu instructions, %lu by rules, %lu frames, %lu different\n", result.seen,
+           result.by_rules, result.frames, result.different);
+    ck_assert_uint_ge(result.seen, 5000);
+    ck_assert_uint_ge(result.by_rules * 100, result.seen * 95);
+    ck_assert_uint_ge(result.frames, result.by_rules * 8);
+    ck_assert_msg(result.different == 0, "%lu different, the first %s", result.different,
+                  result.first);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("capture_unwind");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, test_rules_see_what_libunwind_sees);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
