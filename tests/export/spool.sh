@@ -333,7 +333,7 @@ same_ids "$p" "$d/stored"
 end
 
 begin "a spool that cannot be made is said"
-run 1 100 OTELPROF_SPOOL=/nonexistent/a/b OTELPROF_LOG=warn
+run 1 100 OTELPROF_SPOOL=/proc/nonexistent/b OTELPROF_LOG=warn
 grep -q 'OTELPROF_SPOOL cannot be used' "$d/prof.err" || bad "$(cat "$d/prof.err")"
 end
 

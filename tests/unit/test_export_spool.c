@@ -270,7 +270,7 @@ END_TEST
 START_TEST(test_folder_that_cannot_be)
 {
     static struct otp_spool s;
-    struct otp_spool_options o = {.folder = otp_text_of("/nonexistent/a"),
+    struct otp_spool_options o = {.folder = otp_text_of("/proc/nonexistent/a"),
                                   .extension = otp_text_of(".otlp")};
     ck_assert(!otp_spool_init(&s, &o));
     ck_assert_int_ne(s.error, 0);
