@@ -24,6 +24,15 @@ void *otp_sys_map(size_t bytes)
     return p == MAP_FAILED ? NULL : p;
 }
 
+/* They would lose sight of pages that move: the caller copies instead. */
+void *otp_sys_remap(void *addr, size_t bytes, size_t new_bytes)
+{
+    (void)addr;
+    (void)bytes;
+    (void)new_bytes;
+    return NULL;
+}
+
 void otp_sys_unmap(void *addr, size_t bytes)
 {
     (void)munmap(addr, bytes);
