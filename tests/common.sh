@@ -193,9 +193,9 @@ cpu_time_is_right() {
         "$(($(judge totals $(files) | sed -n 's/^cpu //p') / 1000))"
 }
 
-# The file name by which a command is known: what its links lead to.
+# The name by which a command is known: the one it is started by.
 program() {
-    basename "$(readlink -f "$(command -v "$1")")"
+    basename "$1"
 }
 
 judge() {
