@@ -105,35 +105,59 @@ static bool is_zero(const uint8_t *bytes, size_t len)
     return any == 0;
 }
 
+/* What a look at a record has brought. */
+struct look {
+    struct record head;
+    struct record again; /* the head, when all else was copied */
+    uint16_t attr_bytes; /* copied */
+};
+
+/* Bytes of attributes that the last record had: as many are copied with the head of the next. */
+static uint32_t usual_bytes;
+
+/* One call for all of it: what has room in max bytes of attributes, or nothing. */
+static bool look_at(uintptr_t at, struct look *k, uint8_t *attrs, size_t max)
+{
+    const struct otp_peek pieces[] = {
+        {.to = &k->head, .from = at, .len = sizeof(k->head)},
+        {.to = &k->again, .from = at, .len = sizeof(k->again)},
+        {.to = attrs, .from = at + sizeof(k->head), .len = max},
+        {.to = &k->again, .from = at, .len = sizeof(k->again)},
+    };
+    if (max == 0) {
+        k->attr_bytes = 0;
+        return otp_peek(pieces, 2);
+    }
+    if (!otp_peek(pieces, 4)) {
+        return false;
+    }
+    k->attr_bytes = k->head.attr_bytes < max ? k->head.attr_bytes : (uint16_t)max;
+    return true;
+}
+
 /* Whether the head is valid and stays the same while attributes, if it has any, are copied. */
 static bool read_record(uintptr_t at, struct record *head, struct otp_tag *t)
 {
-    struct record again;
-    const struct otp_peek look[] = {
-        {.to = head, .from = at, .len = sizeof(*head)},
-        {.to = &again, .from = at, .len = sizeof(again)},
-    };
-    if (at % 2 != 0 || !otp_peek(look, 2) || head->valid != VALID) {
+    struct look k;
+    if (at % 2 != 0) {
         return false;
     }
-    size_t len = head->attr_bytes;
-    if (len > 0) {
-        bool is_cut = len > OTP_TAG_ATTRS_MAX;
-        len = is_cut ? OTP_TAG_ATTRS_MAX : len;
-        const struct otp_peek rest[] = {
-            {.to = t->data, .from = at + sizeof(*head), .len = len},
-            {.to = &again, .from = at, .len = sizeof(again)},
-        };
-        if (otp_peek(rest, 2)) {
-            t->attr_bytes = (uint16_t)len;
-            t->lost = (uint16_t)(t->lost + is_cut);
-        } else if (otp_peek(look, 2)) {
-            t->lost++; /* what it claims to have is not there */
-        } else {
-            return false;
-        }
+    if (!look_at(at, &k, t->data, otp_load_relaxed(&usual_bytes)) && !look_at(at, &k, NULL, 0)) {
+        return false;
     }
-    return memcmp(head, &again, sizeof(again)) == 0;
+    if (k.head.valid != VALID) {
+        return false;
+    }
+    size_t wanted = k.head.attr_bytes < OTP_TAG_ATTRS_MAX ? k.head.attr_bytes : OTP_TAG_ATTRS_MAX;
+    bool is_short = k.attr_bytes < wanted && !look_at(at, &k, t->data, wanted);
+    if (is_short && !look_at(at, &k, NULL, 0)) {
+        return false;
+    }
+    otp_store_relaxed(&usual_bytes, is_short ? 0 : (uint32_t)wanted);
+    t->attr_bytes = k.attr_bytes;
+    t->lost = (uint16_t)(t->lost + (k.head.attr_bytes > k.attr_bytes)); /* too much, or not there */
+    *head = k.head;
+    return k.head.valid == VALID && memcmp(&k.head, &k.again, sizeof(k.head)) == 0;
 }
 
 void otp_slot_read(struct otp_tag *t)
