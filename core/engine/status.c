@@ -74,7 +74,7 @@ static void add_sampling(struct otp_reply *r, const struct otp_pipeline_numbers 
 {
     const struct otp_conf *conf = &otp_engine.conf;
     add_word(r, "cpu.profile", otp_settings.is_cpu_on ? "on" : "off");
-    add_number(r, "cpu.hz", conf->cpu_hz);
+    add_number(r, "cpu.wanted_hz", conf->cpu_hz);
     add_number(r, "cpu.period_ns", otp_load_relaxed(&otp_settings.cpu_period_ns));
     add_word(r, "cpu.engine", otp_settings.is_perf_used ? "perf" : "timer");
     add_number(r, "cpu.signal", (uint64_t)otp_settings.signo);

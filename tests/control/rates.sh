@@ -180,7 +180,7 @@ done
 lower || bad "halvings: $(value cost halvings), recent cost $(value cost recent_ppm) ppm"
 [ "$(value cpu period_ns)" -ge 80000000 ] || bad "the period is $(value cpu period_ns) ns"
 [ "$(value heap interval_bytes)" -ge 16384 ] || bad "the interval is $(value heap interval_bytes)"
-equal "what was asked for" 100 "$(value cpu hz)"
+equal "what was asked for" 100 "$(value cpu wanted_hz)"
 wait_for 10 log_says "over the CPU budget" || bad "the log does not say so"
 curtain
 strict

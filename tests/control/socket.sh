@@ -114,7 +114,7 @@ equal "requests refused" "$n $n" "$got"
 [ "${n:-0}" -gt 200 ] || bad "only $n requests"
 [ ! -s junk.err ] || bad "$(head -n 3 junk.err)"
 ctl_ok status
-equal "rate" 100 "$(value cpu hz)"
+equal "rate" 100 "$(value cpu wanted_hz)"
 equal "interval" 524288 "$(value heap interval_bytes)"
 equal "sampling" on "$(value process sampling)"
 curtain
