@@ -152,6 +152,16 @@ names="$names wide"
 env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$work/sent-wide/%e-%p-%n.otlp,grpc://127.0.0.1:$grpc" \
     OTELPROF_MEMORY_LIMIT=512m OTELPROF_HEAP_INTERVAL=1 OTELPROF_SHUTDOWN_TIMEOUT=20s "$host" 39000 > wide.out 2>&1 &
 pid_wide=$!
+# Spans and labels: links have to arrive as they were sent, also through a second Collector.
+gcc -std=gnu11 -O1 -I"$top" -o "$hosts/$suite_folder/many" "$top/tests/context/many.c"
+for hop in direct hops; do
+    mkdir -p "sent-${hop}_spans"
+    names="$names ${hop}_spans"
+    case $hop in direct) to=http://127.0.0.1:$http ;; *) to=grpc://127.0.0.1:$hop_grpc ;; esac
+    env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$work/sent-${hop}_spans/%e-%p-%n.otlp,$to" OTELPROF_HEAP_INTERVAL=1 \
+        OTELPROF_SHUTDOWN_TIMEOUT=20s "$hosts/$suite_folder/many" 5000 > "${hop}_spans.sum" 2> "${hop}_spans.out" &
+    eval "pid_${hop}_spans=$!"
+done
 if command -v redis-server > /dev/null && command -v redis-benchmark > /dev/null; then
     mkdir -p sent-redis
     names="$names redis"
@@ -181,6 +191,9 @@ for n in $names; do
     [ "$n" = redis ] || equal "exit status" 0 "$status"
     [ "$n" = redis ] || equal "output" "" "$(cat "$work/$n.out")"
     case $n in hops_*) stream=last ;; *) stream=direct ;; esac
+    case $n in
+    *_spans) equal "spans that were sent" 5000 "$(judge links alloc_space "$work/sent-$n"/*.otlp | grep -vc -- ' - -$')" ;;
+    esac
     "$python" "$here/compare.py" "$work/sent-$n" "$work/$stream.bin" > out 2>&1 || bad "$(head -n 5 out)"
     echo "      $n: $(tail -n 1 out)"
     if [ "$n" = wide ]; then
