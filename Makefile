@@ -258,8 +258,11 @@ $(O)/tests/%: $(O)/tests/%.o $(O)/libcore.a $(UNWIND)
 # A fuzz target with the driver that replays inputs: `make MODE=asan build/obj-asan-gcc/tests/fuzz/fuzz_NAME`.
 $(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(O)/tests/fuzz/replay.o $(O)/libcore.a $(UNWIND)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $< $(O)/tests/fuzz/replay.o $(CORE_LIBS) \
+	$(Q)$(CC) $(MODE_$(MODE)) -pie -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(CORE_LIBS) \
 	    $(PLAIN_LIBS) -pthread
+
+# A parser of the tool's own.
+$(O)/tests/fuzz/fuzz_request: $(O)/tools/otelprof/http_request.o
 
 # ---- gates ---------------------------------------------------------------------------------------
 

@@ -46,6 +46,15 @@ inputs_reply() {
     printf '\003authorization=Bearer%%20x,x-extra = 1 ,bad%%zz=2,te=3' > "$1/headers"
 }
 
+# The first byte: even for a head, odd for chunks; half of it is the size of the pieces.
+inputs_request() {
+    printf '\140POST /v1development/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nContent-Encoding: gzip\r\nContent-Length: 12\r\nConnection: keep-alive, close\r\nExpect: 100-continue\r\n\r\n' > "$1/head"
+    printf '\002POST http://a/v1development/profiles?b HTTP/1.0\r\nContent-Type: application/json; charset=utf-8\r\nTransfer-Encoding: chunked\r\n\r\n' > "$1/old"
+    printf '\003GET / HTTP/1.1\r\nHost: x\r\n folded\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n' > "$1/bad"
+    printf '\0075;a=b\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\nA: b\r\n\r\nPOST' > "$1/chunks"
+    printf '\001ff\r\nshort\r\nffffffffff\r\n' > "$1/lies"
+}
+
 for source in "$here"/fuzz_*.c; do
     target=$(basename "$source" .c)
     name=${target#fuzz_}
