@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "core/base/annot.h"
+#include "core/base/atomic.h"
 #include "core/capture/thread.h"
 
 /* Address bits that must all be 0 for a block to be looked up: 0 looks at every block. */
@@ -68,7 +69,7 @@ OTP_INLINE bool otp_alloc_skip(size_t size)
 /* True when p cannot be a sampled block. Context: hot. */
 OTP_INLINE bool otp_free_skip(const void *p)
 {
-    return ((uintptr_t)p & otp_free_mask) != 0;
+    return ((uintptr_t)p & otp_load_relaxed(&otp_free_mask)) != 0;
 }
 
 /*

@@ -116,9 +116,10 @@ struct otp_thread *otp_thread_claim(void)
 /* The number goes first: the worker would take the next owner for the one before, who is gone. */
 void otp_thread_unclaim(struct otp_thread *t)
 {
+    uint32_t number = t->number; /* the next owner writes it anew */
     otp_store_relaxed(&t->tid, 0);
     otp_store_release(&t->state, OTP_THREAD_FREE); /* pairs: THREAD-FREE */
-    note_free(t->number);
+    note_free(number);
 }
 
 void otp_thread_attach(struct otp_thread *t, size_t stack_bytes)

@@ -380,6 +380,7 @@ static void answer(int listener, bool has_library, const struct fault *fault, st
     if (q.data.nr == SYS_execve || q.data.nr == SYS_execveat) {
         range_count = 0;
     }
+    const struct outcome before = *o;
     bool is_counted =
         (has_library && is_ours((pid_t)q.pid, q.data.instruction_pointer)) != is_others;
     for (size_t i = 0; i < call_count && is_counted; i++) {
@@ -389,7 +390,9 @@ static void answer(int listener, bool has_library, const struct fault *fault, st
             a.error = -calls[i].error;
         }
     }
-    (void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &a);
+    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &a) < 0) {
+        *o = before; /* a signal came first: the call will be made again */
+    }
 }
 
 static int64_t now_ms(void)
