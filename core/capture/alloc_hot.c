@@ -194,6 +194,8 @@ static void note_cost(struct otp_thread *t)
     otp_store_relaxed(&c->allocs, c->allocs + 1);
     if (c->began_ns != 0) {
         uint64_t one = otp_sys_thread_cpu_ns() - c->began_ns;
+        uint64_t clock = otp_load_relaxed(&otp_cost_clock_ns);
+        one = one > clock ? one - clock : 0;
         otp_store_relaxed(&c->alloc_ns, c->alloc_ns + one * OTP_COST_EACH);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/sys.h"
+#include "core/capture/cost.h"
 
 struct otp_capture_settings otp_settings;
 uint32_t otp_capture_state;
@@ -12,6 +13,7 @@ uint32_t otp_worker_alive;
 uint32_t otp_wake_word;
 uint32_t otp_unload_epoch;
 uint64_t otp_samples_taken;
+uint64_t otp_cost_clock_ns;
 
 void otp_capture_wake(void)
 {

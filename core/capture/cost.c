@@ -5,7 +5,10 @@
 #include <string.h>
 
 #include "core/base/atomic.h"
+#include "core/base/sys.h"
 #include "core/capture/thread.h"
+
+#define CALIBRATIONS 16
 
 static struct otp_cost gone; /* of threads that are */
 
@@ -15,6 +18,17 @@ static void add(struct otp_cost *sum, const struct otp_cost *c)
     sum->tick_ns += otp_load_relaxed(&c->tick_ns);
     sum->allocs += otp_load_relaxed(&c->allocs);
     sum->alloc_ns += otp_load_relaxed(&c->alloc_ns);
+}
+
+void otp_cost_calibrate(void)
+{
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < CALIBRATIONS; i++) {
+        uint64_t from = otp_sys_thread_cpu_ns();
+        uint64_t took = otp_sys_thread_cpu_ns() - from;
+        least = took < least ? took : least;
+    }
+    otp_store_relaxed(&otp_cost_clock_ns, least);
 }
 
 void otp_cost_total(struct otp_cost *out)

@@ -23,8 +23,14 @@ struct otp_cost {
     uint64_t began_ns; /* of an allocation that is being measured; 0: none */
 };
 
+/* What reading the clock adds to what is measured between two readings; atomic, set by the worker.
+ */
+extern uint64_t otp_cost_clock_ns;
+
 struct otp_thread;
 
+/* Finds out otp_cost_clock_ns. Context: worker. */
+void otp_cost_calibrate(void);
 /* The sum over all threads, also those that are gone. Context: worker. */
 void otp_cost_total(struct otp_cost *out);
 /* The record's thread is gone: its sums are kept. Context: worker. */

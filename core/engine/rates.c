@@ -75,6 +75,7 @@ void otp_rates_resume(void)
 
 void otp_rates_open(void)
 {
+    otp_cost_calibrate();
     if (budget.ppm == 0 || otp_engine.is_budget_new) {
         otp_engine.is_budget_new = false;
         otp_rates_resume();
