@@ -158,7 +158,7 @@ enum progress { READ_MORE, READ_NOTHING, READ_END /* the connection is to be dro
 /* A refused client sends on until it sees its answer. */
 static enum progress throw_away(struct otp_connection *c)
 {
-    char bytes[4096];
+    char bytes[2048];
     ssize_t n = read(c->fd, bytes, sizeof(bytes));
     if (n < 0) {
         return errno == EAGAIN || errno == EINTR ? READ_NOTHING : READ_END;

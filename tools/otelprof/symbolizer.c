@@ -19,7 +19,7 @@
 #include "tools/otelprof/dwarf.h"
 #include "tools/otelprof/show.h"
 
-#define PATH_ROOM 4096
+#define PATH_ROOM 3072
 #define NAME_MAX_BYTES ((size_t)64 << 10)
 #define PAGE_MASK (~(uint64_t)4095)
 
