@@ -36,8 +36,8 @@ void otp_profiles_sample_data(const struct otp_profiles *m, const struct otp_sam
 
 void otp_profiles_forget_samples(struct otp_profiles *m, const struct otp_profile *p)
 {
-    const struct otp_sample *samples = m->samples.items;
-    otp_give_back(samples + p->samples.first, samples + p->samples.first + p->samples.count);
+    otp_give_back(otp_vec_at(&m->samples, p->samples.first),
+                  otp_vec_at(&m->samples, (size_t)p->samples.first + p->samples.count));
 }
 
 int64_t otp_profiles_long_total(const struct otp_profiles *m, const struct otp_sample *s)

@@ -113,7 +113,7 @@ static bool put_stack(struct otp_otep *o, const struct otp_field *at, const stru
             s->start > o->location_indices.count - s->length) {
             return otp_otep_fail(o, at->at, "a slice is not inside the list of locations");
         }
-        places = (const uint64_t *)o->location_indices.items + s->start;
+        places = otp_vec_at(&o->location_indices, s->start);
         count = s->length;
     }
     if (count == 0) {

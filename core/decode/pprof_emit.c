@@ -123,8 +123,7 @@ static bool is_list(const struct otp_pprof *p, const struct otp_pprof_value *val
 /* Several values under one key are a list; so are comments, always. */
 static void put_attribute(struct emitter *e, const struct otp_slice *s)
 {
-    const struct otp_pprof_value *values =
-        (const struct otp_pprof_value *)e->p->attr_parts.items + s->first;
+    const struct otp_pprof_value *values = otp_vec_at(&e->p->attr_parts, s->first);
     size_t entry = otp_emit_open(e->out, OTP_TABLE_ATTRIBUTE);
     otp_emit_uint(e->out, ATTR_KEY, values[0].key);
     size_t value = otp_emit_open(e->out, ATTR_VALUE);
@@ -269,9 +268,9 @@ static void put_stacks(struct emitter *e)
 {
     const struct otp_slice *stacks = e->p->stacks.items;
     for (uint32_t i = 0; i < e->p->stacks.count; i++) {
-        const uint32_t *frames = (const uint32_t *)e->p->frames.items + stacks[i].first;
         size_t entry = otp_emit_open(e->out, OTP_TABLE_STACK);
         if (stacks[i].count > 0) {
+            const uint32_t *frames = otp_vec_at(&e->p->frames, stacks[i].first);
             size_t list = otp_emit_open(e->out, 1);
             for (uint32_t k = 0; k < stacks[i].count; k++) {
                 otp_emit_varint(e->out, frames[k]);
@@ -339,7 +338,7 @@ static bool put_types(struct emitter *e, uint32_t field, const struct otp_field 
 
 static void put_sample(struct emitter *e, const struct otp_pprof_sample *s, int64_t value)
 {
-    const uint32_t *attrs = (const uint32_t *)e->p->attrs.items + s->first_attr;
+    const uint32_t *attrs = otp_vec_at(&e->p->attrs, s->first_attr);
     size_t mark = otp_emit_open(e->out, OTLP_PROFILE_SAMPLES);
     otp_emit_number(e->out, OTLP_SAMPLE_STACK, s->stack);
     if (s->attr_count > 0) {

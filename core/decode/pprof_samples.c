@@ -43,14 +43,14 @@ static bool same_stack(const void *ctx, uint32_t id, const void *key)
     const struct otp_pprof *p = ctx;
     const struct stack_key *k = key;
     const struct otp_slice *s = (const struct otp_slice *)p->stacks.items + id;
-    const uint32_t *frames = (const uint32_t *)p->frames.items + s->first;
+    const uint32_t *frames = otp_vec_at(&p->frames, s->first);
     return s->count == k->count && memcmp(frames, k->frames, k->count * sizeof(frames[0])) == 0;
 }
 
 /* The stack of the locations that were added to p->frames from `first` on. */
 static bool take_stack(struct otp_pprof *p, uint32_t first, uint32_t *out_stack)
 {
-    const uint32_t *frames = (const uint32_t *)p->frames.items + first;
+    const uint32_t *frames = otp_vec_at(&p->frames, first);
     const struct stack_key key = {.frames = frames, .count = p->frames.count - first};
     *out_stack = 0;
     if (key.count == 0) {
@@ -99,8 +99,7 @@ static bool same_attr(const void *ctx, uint32_t id, const void *key)
     const struct otp_pprof *p = ctx;
     const struct attr_key *k = key;
     const struct otp_slice *s = (const struct otp_slice *)p->attr_table.items + id;
-    const struct otp_pprof_value *values =
-        (const struct otp_pprof_value *)p->attr_parts.items + s->first;
+    const struct otp_pprof_value *values = otp_vec_at(&p->attr_parts, s->first);
     return s->count == k->count && memcmp(values, k->values, k->count * sizeof(values[0])) == 0;
 }
 

@@ -32,6 +32,11 @@ struct otp_vec {
 void otp_vec_init(struct otp_vec *v, struct otp_budget *budget, size_t item_size);
 /* Frees the items; v can be used again. */
 void otp_vec_fini(struct otp_vec *v);
+/* Item i, or the place behind the last one; NULL in an array that never had any. */
+static inline const void *otp_vec_at(const struct otp_vec *v, size_t i)
+{
+    return v->items == NULL ? NULL : (const char *)v->items + i * v->item_size;
+}
 /* Gives unused capacity back. */
 void otp_vec_trim(struct otp_vec *v);
 /* Makes room for extra more items; false when the budget or OTP_VEC_MAX is reached. */

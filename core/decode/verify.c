@@ -128,8 +128,7 @@ static void check_types(struct verify *v, const struct otp_types *types, const c
 
 static void check_samples(struct verify *v, const struct otp_profile *p)
 {
-    const struct otp_sample *samples =
-        (const struct otp_sample *)v->m->samples.items + p->samples.first;
+    const struct otp_sample *samples = otp_vec_at(&v->m->samples, p->samples.first);
     uint32_t stacks = v->m->table[OTP_TABLE_STACK].count;
     uint32_t links = v->m->table[OTP_TABLE_LINK].count;
     uint32_t last = 0; /* the list that was checked last; that without items needs no check */

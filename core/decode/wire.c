@@ -13,7 +13,7 @@
 void otp_wire_init(struct otp_wire *w, const void *data, size_t len, struct otp_wire_fault *fault)
 {
     w->pos = data;
-    w->end = w->pos + len;
+    w->end = len == 0 ? w->pos : w->pos + len;
     w->fault = fault;
 }
 

@@ -6,6 +6,7 @@
 suite=fuzz
 mutations=${FUZZ_MUTATIONS:-2000}
 objects=$build/obj-asan-$(basename "${CC:-gcc}")
+make -s -C "$top" BUILD="${build#"$top"/}" "${build#"$top"/}/otelprof" > "$work/make.out" 2>&1 || tail -n 3 "$work/make.out"
 sh "$top/tools/dev/apt_packages.sh" gcc make binutils python3 gzip zstd
 
 # inputs_NAME FOLDER: good inputs of a target
@@ -55,12 +56,46 @@ inputs_request() {
     printf '\001ff\r\nshort\r\nffffffffff\r\n' > "$1/lies"
 }
 
+small() { # FILE: a small good message
+    "$python" "$top/tests/tool/otlp_gen.py" good "$1" stacks=6 depth=4
+}
+
+inputs_pprof() {
+    small small.otlp
+    "$tool" convert -o x.pb small.otlp 2> /dev/null
+    gzip -dc < x.pb > "$1/x"
+}
+
+inputs_otep239() {
+    small small.otlp
+    "$tool" convert -o x.otep239 small.otlp 2> /dev/null
+    gzip -dc < x.otep239 > "$1/x"
+}
+
+inputs_json() {
+    small small.otlp
+    "$tool" convert -o "$1/x.jsonl" small.otlp
+}
+
+inputs_old_otlp() {
+    for version in 1.4 1.5 1.6 1.7; do
+        "$python" "$top/tests/tool/old_wire.py" $version "$1/$version"
+    done
+}
+
+inputs_unpack() {
+    small small.otlp
+    gzip -c small.otlp > "$1/x.gz"
+    "$tool" convert -o "$1/x.otlp.zst" small.otlp
+    head -c 3000000 /dev/zero | gzip -c > "$1/zeros.gz"
+}
+
 for source in "$here"/fuzz_*.c; do
     target=$(basename "$source" .c)
     name=${target#fuzz_}
     case " ${*:-$name} " in *" $name "*) ;; *) continue ;; esac
     begin "$name"
-    make -C "$top" -s BUILD="$build" MODE=asan "$objects/tests/fuzz/$target" > "$d/make.log" 2>&1 ||
+    make -C "$top" -s BUILD="${build#"$top"/}" MODE=asan "${objects#"$top"/}/tests/fuzz/$target" > "$d/make.log" 2>&1 ||
         bad "it does not build: $(grep -m 1 error "$d/make.log")"
     mkdir inputs
     "inputs_$name" "$d/inputs"

@@ -102,8 +102,7 @@ static void check_strict(struct otp_check *c, const struct otp_profile *p)
 
 static void check_samples(struct otp_check *c, const struct otp_profile *p)
 {
-    const struct otp_sample *samples =
-        (const struct otp_sample *)c->m->samples.items + p->samples.first;
+    const struct otp_sample *samples = otp_vec_at(&c->m->samples, p->samples.first);
     uint32_t stacks = c->m->table[OTP_TABLE_STACK].count;
     uint32_t links = c->m->table[OTP_TABLE_LINK].count;
     enum shape expected = SHAPE_UNKNOWN;
