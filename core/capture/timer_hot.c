@@ -129,6 +129,12 @@ uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t
     return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
 }
 
+/* a / b, rounded down; b is more than 0. */
+static int64_t floor_of(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0 ? 1 : 0);
+}
+
 /*
  * What is due at now_ns in periods of another length, the rest rounded up or down by chance in its
  * proportion. Negative: samples were taken of time after now_ns.
@@ -136,13 +142,14 @@ uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t
 static int64_t converted(const struct otp_pace *p, uint64_t told, uint64_t now_ns,
                          uint64_t period_ns, uint64_t *random)
 {
-    int64_t owed = (int64_t)(ends_of(p, now_ns) - told) * (int64_t)p->period_ns;
-    int64_t whole = owed / (int64_t)period_ns;
-    int64_t rest = owed - whole * (int64_t)period_ns;
-    if (rest < 0) {
-        whole--;
-        rest += (int64_t)period_ns;
+    if (p->period_ns == 0) {
+        return 0;
     }
+    /* Less than 0 while periods that were told in advance go by. */
+    int64_t ends = 1 + floor_of((int64_t)now_ns - p->first_ns, (int64_t)p->period_ns);
+    int64_t owed = (ends - (int64_t)told) * (int64_t)p->period_ns;
+    int64_t whole = floor_of(owed, (int64_t)period_ns);
+    int64_t rest = owed - whole * (int64_t)period_ns;
     return whole + (otp_random_below(random, period_ns) < (uint64_t)rest ? 1 : 0);
 }
 

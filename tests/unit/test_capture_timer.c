@@ -3,6 +3,8 @@
  * the length of the periods on the way. */
 #include <check.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -78,6 +80,21 @@ START_TEST(test_what_is_due_stays_due_in_other_periods)
 }
 END_TEST
 
+START_TEST(test_what_was_told_in_advance_is_not_told_again)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    uint64_t told = take(t, 100 * MS); /* by a thread that was faster than the worker's look */
+    otp_timer_change(t, 20 * MS, 5 * MS);
+    otp_timer_change(t, 21 * MS, 20 * MS);
+    otp_timer_change(t, 22 * MS, 10 * MS);
+    ck_assert_uint_eq(otp_timer_due(t, 60 * MS), 0);
+    told += take(t, 1000 * MS);
+    ck_assert_uint_ge(told, 950 * MS);
+    ck_assert_uint_le(told, 1050 * MS);
+    otp_thread_unclaim(t);
+}
+END_TEST
+
 /* A stretch of up to 60 ms, with ticks at moments that follow their periods' ends (if they are
  * fine) or that are all their own. What was told of it. */
 static uint64_t live(struct otp_thread *t, uint64_t *now, bool on_ends)
@@ -139,6 +156,52 @@ START_TEST(test_sums_are_true_over_changes_of_the_period)
 }
 END_TEST
 
+/* The thread takes what is due by its clock, the worker changes the period by it, both at once. */
+static struct {
+    struct otp_thread *thread;
+    uint64_t clock; /* atomic */
+    uint64_t told;
+    int is_over;
+} race;
+
+static void *live_on(void *unused)
+{
+    (void)unused;
+    while (__atomic_load_n(&race.is_over, __ATOMIC_ACQUIRE) == 0) {
+        uint64_t now = __atomic_add_fetch(&race.clock, 300000, __ATOMIC_ACQ_REL);
+        race.told += take(race.thread, now);
+    }
+    return NULL;
+}
+
+START_TEST(test_a_change_while_the_thread_takes_its_periods)
+{
+    static const uint64_t periods[] = {10 * MS, 1 * MS, 7 * MS, 2 * MS};
+    const unsigned changes = 20000;
+    pthread_t other;
+    race.thread = fresh(periods[0]);
+    ck_assert_int_eq(pthread_create(&other, NULL, live_on, NULL), 0);
+    uint64_t last = 0;
+    for (unsigned i = 1; i <= changes; i++) {
+        uint64_t now;
+        while ((now = __atomic_load_n(&race.clock, __ATOMIC_ACQUIRE)) == last) {
+            sched_yield();
+        }
+        last = now;
+        otp_timer_change(race.thread, now, periods[i % OTP_ARRAY_LEN(periods)]);
+    }
+    __atomic_store_n(&race.is_over, 1, __ATOMIC_RELEASE);
+    pthread_join(other, NULL);
+    double end = (double)race.clock + TAIL_NS;
+    race.told += take(race.thread, race.clock + TAIL_NS);
+    /* Each change rounds by at most a period, by chance: 10 ms / sqrt(6) each, 6 sigma. */
+    double allowed = 6 * 10e6 / sqrt(6) * sqrt(changes);
+    ck_assert_double_le(fabs((double)race.told - end), allowed);
+    ck_assert_double_gt(end, 2 * allowed);
+    otp_thread_unclaim(race.thread);
+}
+END_TEST
+
 START_TEST(test_epochs_wrap)
 {
     struct otp_thread *t = fresh(10 * MS);
@@ -161,7 +224,9 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, test_a_period_is_due_once);
     tcase_add_test(t, test_what_is_due_stays_due_in_other_periods);
+    tcase_add_test(t, test_what_was_told_in_advance_is_not_told_again);
     tcase_add_test(t, test_sums_are_true_over_changes_of_the_period);
+    tcase_add_test(t, test_a_change_while_the_thread_takes_its_periods);
     tcase_add_test(t, test_epochs_wrap);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
