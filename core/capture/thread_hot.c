@@ -44,10 +44,9 @@ static bool try_claim(struct otp_thread *t)
            otp_cas_acq_rel(&t->state, &expected, OTP_THREAD_LIVE); /* pairs: THREAD-FREE */
 }
 
-/* The lowest free record, so that few records, and few rings, are in use. */
-static struct otp_thread *claim_existing(uint32_t count)
+static struct otp_thread *claim_from(uint32_t first, uint32_t count)
 {
-    for (uint32_t n = otp_load_relaxed(&lowest_free); n < count; n++) {
+    for (uint32_t n = first; n < count; n++) {
         struct otp_thread *t = otp_thread_get(n);
         if (t != NULL && try_claim(t)) {
             t->number = n;
@@ -56,6 +55,14 @@ static struct otp_thread *claim_existing(uint32_t count)
         }
     }
     return NULL;
+}
+
+/* The lowest free record, so that few records, and few rings, are in use. Before there are more,
+ * all are looked at: the hint may have passed one. */
+static struct otp_thread *claim_existing(uint32_t count)
+{
+    struct otp_thread *t = claim_from(otp_load_relaxed(&lowest_free), count);
+    return t != NULL ? t : claim_from(0, count);
 }
 
 static void note_free(uint32_t n)
