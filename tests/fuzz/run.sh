@@ -64,12 +64,17 @@ inputs_pprof() {
     small small.otlp
     "$tool" convert -o x.pb small.otlp 2> /dev/null
     gzip -dc < x.pb > "$1/x"
+    for seed in 1 2 3; do
+        "$python" "$top/tests/tool/pprof_text.py" gen x.gz $seed
+        gzip -dc < x.gz > "$1/$seed"
+    done
 }
 
 inputs_otep239() {
     small small.otlp
     "$tool" convert -o x.otep239 small.otlp 2> /dev/null
     gzip -dc < x.otep239 > "$1/x"
+    cp "$top"/tests/golden/*.otep239 "$1"
 }
 
 inputs_json() {
