@@ -13,6 +13,8 @@
 
 /* Draws new ids for the next flush. Context: init, worker. */
 void otp_ids_draw(void);
+/* In the child of a fork: forgets a change that was under way, and draws. Context: init. */
+void otp_ids_after_fork(void);
 /* Copies the id of a type (NULL: "cpu"); false when nothing is profiled or there is no such type.
  * Context: hot. */
 bool otp_ids_get(const char *type, void *id);

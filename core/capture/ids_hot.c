@@ -28,6 +28,12 @@ void otp_ids_draw(void)
     (void)otp_add_acq_rel(&sequence, 1); /* pairs: IDS */
 }
 
+void otp_ids_after_fork(void)
+{
+    (void)otp_add_acq_rel(&sequence, sequence & 1);
+    otp_ids_draw();
+}
+
 bool otp_ids_get(const char *type, void *id)
 {
     uint32_t n = type == NULL ? CPU : 0;

@@ -393,6 +393,13 @@ void otp_slot_start(void)
     is_direct = false;
 }
 
+void otp_slot_look_again(void)
+{
+    if (seen.place.is_permanent == 0 || seen.place.kind == OTP_SLOT_NONE) {
+        memset(&seen, 0, sizeof(seen));
+    }
+}
+
 bool otp_slot_refresh(void)
 {
     uint32_t epoch = otp_load_acquire(&otp_unload_epoch);

@@ -47,6 +47,10 @@ void otp_slot_read(struct otp_tag *t);
 /* Whether records are left alone: the process says that they are of a kind that we do not know.
  * Context: worker. */
 void otp_slot_ignore(bool is_ignored);
+/* In the child of a fork, which may have come in the middle of a change. Context: init. */
+void otp_slot_after_fork(void);
+/* The same for what the worker remembers of the objects. */
+void otp_slot_look_again(void);
 /* Makes p the place. Only one thread may be at it. Context: init, worker. */
 void otp_slot_publish(const struct otp_slot_place *p);
 

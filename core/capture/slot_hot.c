@@ -49,6 +49,15 @@ static bool get_place(struct otp_slot_place *out)
            (out->is_permanent != 0 || out->epoch == otp_load_acquire(&otp_unload_epoch));
 }
 
+void otp_slot_after_fork(void)
+{
+    if ((sequence & 1) != 0) {
+        memset(&current, 0, sizeof(current));
+        otp_store_relaxed(&otp_slot_kind, OTP_SLOT_NONE);
+        (void)otp_add_acq_rel(&sequence, 1);
+    }
+}
+
 void otp_slot_ignore(bool value)
 {
     otp_store_relaxed(&is_ignored, value);

@@ -210,7 +210,9 @@ static void after_fork_in_child(void)
     }
     otp_ledger_each(set_baseline, NULL);
     otp_ledger_each_tagged(set_baseline, NULL);
-    otp_ids_draw();
+    otp_ids_after_fork();
+    otp_slot_after_fork();
+    otp_slot_look_again();
     bool is_on = otp_capture_is_on();
     otp_engine.is_flush_wished = 0;
     otp_engine.is_asleep = !is_on;

@@ -54,6 +54,9 @@ static void take(void *arg, struct otp_text key, struct otp_text value)
 void otp_thread_keys_refresh(void)
 {
     keys.is_fresh = true;
+    if (!otp_process_context_exists()) {
+        return; /* a fork child's SDK may not have come to it yet, and the list only grows */
+    }
     keys.count = 0;
     keys.used = 0;
     keys.is_foreign = false;
