@@ -130,7 +130,7 @@ static uint64_t tick_time(const struct tick *k, uint64_t due)
     uint64_t call_ns = due * otp_load_relaxed(&otp_settings.cpu_period_ns);
     uint64_t part_ns =
         call_ns < otp_settings.kernel_tick_ns ? call_ns : otp_settings.kernel_tick_ns;
-    return k->cpu_now_ns - part_ns / 2;
+    return k->cpu_now_ns > part_ns / 2 ? k->cpu_now_ns - part_ns / 2 : 0;
 }
 
 /*

@@ -93,6 +93,13 @@ static uint64_t ends_of(const struct otp_pace *p, uint64_t now_ns)
     return 1 + (now_ns - (uint64_t)p->first_ns) / p->period_ns;
 }
 
+static uint64_t ends_between(const struct otp_pace *p, uint64_t from_ns, uint64_t to_ns)
+{
+    uint64_t before = ends_of(p, from_ns);
+    uint64_t ends = ends_of(p, to_ns);
+    return ends > before ? ends - before : 0;
+}
+
 uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns)
 {
     uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
@@ -116,7 +123,7 @@ uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_per
 uint64_t otp_timer_between(const struct otp_thread *t, uint64_t from_ns, uint64_t to_ns)
 {
     struct otp_pace p = pace_of(t, otp_load_acquire(&t->due)); /* pairs: PACE */
-    return to_ns > from_ns ? ends_of(&p, to_ns) - ends_of(&p, from_ns) : 0;
+    return ends_between(&p, from_ns, to_ns);
 }
 
 uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t to_ns,
@@ -124,7 +131,7 @@ uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t
 {
     uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
     struct otp_pace p = pace_of(t, due);
-    uint64_t count = to_ns > from_ns ? ends_of(&p, to_ns) - ends_of(&p, from_ns) : 0;
+    uint64_t count = ends_between(&p, from_ns, to_ns);
     *out_period_ns = p.period_ns;
     return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
 }

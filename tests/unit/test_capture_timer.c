@@ -95,6 +95,29 @@ START_TEST(test_what_was_told_in_advance_is_not_told_again)
 }
 END_TEST
 
+/* Spans told in advance are not due later, and no two moments, however odd, give more periods than
+ * fit between. */
+START_TEST(test_spans_are_told_once_and_are_never_negative)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    uint64_t period;
+    uint64_t told = otp_timer_take_between(t, 0, 300 * MS, &period);
+    ck_assert_uint_eq(told, 30);
+    ck_assert_uint_eq(otp_timer_due(t, 299 * MS), 0);
+    told += otp_timer_take(t, 1000 * MS, &period);
+    ck_assert_uint_ge(told, 99);
+    ck_assert_uint_le(told, 101);
+    otp_timer_change(t, 1 * MS, 5 * MS); /* what is owed now began before the thread did */
+    for (int i = 0; i < 20000; i++) {
+        uint64_t from = below(4) == 0 ? UINT64_MAX - below(9 * MS) : below(50 * MS);
+        uint64_t to = below(4) == 0 ? UINT64_MAX - below(9 * MS) : below(50 * MS);
+        uint64_t most = to > from ? (to - from) / (5 * MS) + 1 : 0;
+        ck_assert_uint_le(otp_timer_between(t, from, to), most);
+    }
+    otp_thread_unclaim(t);
+}
+END_TEST
+
 /* A stretch of up to 60 ms, with ticks at moments that follow their periods' ends (if they are
  * fine) or that are all their own. What was told of it. */
 static uint64_t live(struct otp_thread *t, uint64_t *now, bool on_ends)
@@ -225,6 +248,7 @@ int main(void)
     tcase_add_test(t, test_a_period_is_due_once);
     tcase_add_test(t, test_what_is_due_stays_due_in_other_periods);
     tcase_add_test(t, test_what_was_told_in_advance_is_not_told_again);
+    tcase_add_test(t, test_spans_are_told_once_and_are_never_negative);
     tcase_add_test(t, test_sums_are_true_over_changes_of_the_period);
     tcase_add_test(t, test_a_change_while_the_thread_takes_its_periods);
     tcase_add_test(t, test_epochs_wrap);

@@ -60,7 +60,7 @@ END_TEST
 START_TEST(test_ten_times_the_budget_is_met_within_seconds)
 {
     struct process p = begin(10000, 0);
-    ck_assert_uint_ge(run(&p, 4, SECOND, 100 * MS, 0), 3);
+    ck_assert_uint_ge(run(&p, 8, SECOND, 100 * MS, 0), 3);
     uint32_t level = run(&p, 600, SECOND, 100 * MS, 0);
     ck_assert_uint_eq(level, 4); /* a sixteenth of 10 % is 0.63 %; an eighth is 1.25 % */
     ck_assert_uint_le(otp_budget_spent_ppm(&p.budget), 10500);
