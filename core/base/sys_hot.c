@@ -171,7 +171,7 @@ bool otp_sys_hush(struct otp_sys_hush *h)
     if (!otp_sys_block_signals(&h->before)) {
         return false;
     }
-    h->pending = ~UINT64_C(0);
+    h->pending = 0; /* where the kernel does not tell */
     (void)OTP_SYS2(SYS_rt_sigpending, &h->pending, SIGNAL_SET_BYTES);
     return true;
 }

@@ -14,7 +14,7 @@ words=$*
 most=${FAULTS_MOST:-6}
 [ -z "${FULL:-}" ] || most=1000000
 runs=0 faults=0
-for program in sweep threads forks; do
+for program in sweep inherit threads forks; do
     host $program
 done
 bin=$hosts/$suite_folder
@@ -25,16 +25,19 @@ every='mmap=ENOMEM munmap=ENOMEM madvise=EINVAL openat=EMFILE read=EIO pread64=E
     timer_delete=EINVAL clock_gettime=EINVAL futex=EINTR futex=ENOSYS:first close_range=EPERM prctl=EPERM
     rt_sigaction=EPERM:first rt_sigprocmask=EPERM:first tgkill=EPERM getrandom=ENOSYS'
 
+wanted() { # NAME
+    [ -n "$words" ] || return 0
+    for word in $words; do
+        case $1 in *"$word"*) return 0 ;; esac
+    done
+    return 1
+}
+
 # swept NAME SWEEP-ARGUMENT...: a test. $to: the output; the calls of the library that fail, then the program.
 swept() {
+    wanted "$1" || return
     begin "$1"
     shift
-    for word in $words ''; do
-        case $name in *"$word"*) break ;; esac
-    done
-    if [ -n "$words" ] && [ -z "$word" ]; then
-        return
-    fi
     # shellcheck disable=SC2086
     env OTELPROF_OUTPUT="${to:-file:$p/%e-%p.otlp.gz}" $busy "$bin/sweep" -n "$most" -l "$lib" -w "$d" "$@" < "$input" > rows 2>&1
     equal "exit status of the sweep" 0 $?
@@ -89,7 +92,6 @@ print(sum(len(k) + sum(v) for k, v in sorted(d.items())))'
 
     # The program's own threads and children that cannot be made.
     swept 'threads, those of the program' -o clone3=EAGAIN -- "$bin/threads"
-    swept 'forks, those of the program' -o clone=EAGAIN -- "$bin/forks"
 }
 
 busy="$busy OTELPROF_CPU_ENGINE=perf"
@@ -132,6 +134,51 @@ wait_for 20 test -s "$work/port" -a -S "$work/socket" || { echo "FAIL  faults: t
     to=http://127.0.0.1:$(cat "$work/port")
     swept 'threads, sent over HTTP' $wire -- "$bin/threads"
 }
+to=
+
+# A filter of system calls that was there before the program: its result is that without the library, its profile clean.
+filtered() { # KIND PROGRAM...
+    wanted "filter $1: ${2##*/}" || return
+    begin "filter $1: ${2##*/}"
+    settings=$busy
+    run_to "$d/bare" "$bin/inherit" "$@"
+    bare_status=$?
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" $settings "$bin/inherit" "$@"
+    status=$?
+    [ "$bare_status" -lt 90 ] || bad "the program does not run without the library either"
+    same_status
+    same_file bare.out prof.out "standard output"
+    sed -i '/^otelprof\[/d' prof.err
+    same_file bare.err prof.err "standard error"
+    strict
+    end
+}
+busy="OTELPROF_CPU_HZ=1000 OTELPROF_HEAP_INTERVAL=4k OTELPROF_INTERVAL=40ms"
+for kind in old sandbox timers; do
+    filtered $kind "$bin/threads"
+    filtered $kind "$bin/forks"
+    filtered $kind "$python" -S -c 'print(sum(len(str(i)) for i in range(300000)))'
+done
+filtered bare xz -9 -k -c "$work/numbers"
+
+# The library has something to say or to write, and nobody listens, or the file may not grow: no signal of that is
+# the program's. With the filter the program's own thread writes, since there is no other.
+if wanted 'a line that nobody can read'; then
+    begin 'a line that nobody can read'
+    bare "$bin/threads"
+    mkfifo log
+    for before in 'exec 2> /dev/full' 'exec 2>&-' 'exec 2> >(exec true); sleep 0.2' 'export OTELPROF_LOG_FILE=log' 'ulimit -f 0' \
+        "ulimit -f 1; set -- '$bin/inherit' bare"; do
+        run_to "$d/prof" bash -c "($before; export OTELPROF_CPU_HZ=none OTELPROF_HEAP_INTERVAL=4k OTELPROF_OUTPUT=file:$p/x.otlp \
+            LD_PRELOAD='$lib'; exec \"\$@\" '$bin/threads') | cat; exit \${PIPESTATUS[0]}"
+        status=$?
+        same_status
+        same_file bare.out prof.out "standard output after $before"
+    done
+    grep -q '^otelprof.*file' prof.err || bad "no word of the file that is too large: $(cat prof.err)"
+    end
+fi
+
 [ -n "$words" ] || {
     begin 'what was received is whole'
     ls "$work/received" > list
