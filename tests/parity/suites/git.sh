@@ -19,7 +19,7 @@ helper() {
 
 cases() {
     cd "$src/git/t" || exit 1
-    list='t0005* t0006* t0060* t0061* t1300* t1400* t5300*'
+    list='t0005* t0006* t0060* t0061* t1300* t1400*'
     [ -n "$quick" ] || list='t0[0-9]*.sh t1[0-9]*.sh t3[0-9]*.sh t4[0-2]*.sh t5[0-4]*.sh t6[0-4]*.sh t7[0-4]*.sh'
     export GIT_TEST_INSTALLED=/usr/bin GIT_TEST_OPTS="--root=$scratch --no-bin-wrappers"
     export TEST_OUTPUT_DIRECTORY="$scratch/results"

@@ -18,7 +18,7 @@ built() {
 }
 
 cases() {
-    cp -r "$src/lighttpd" .
+    cp -a "$src/lighttpd" .
     cd lighttpd || exit 1
     VERBOSE=1 under make -k check > tests.out 2> tests.err
     cat tests.out >&2
