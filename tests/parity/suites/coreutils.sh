@@ -54,7 +54,7 @@ cases() {
     else
         cp list.all list
     fi
-    each 4 300 sh -c 'case $0 in
+    each 4 900 sh -c 'case $0 in
         *.pl) exec perl -w -I"$scratch/tests" -MCuSkip -MCoreutils -M"CuTmpdir qw($0)" -- "$0" 9>&2 ;;
         *) exec sh "$0" 9>&2 ;;
         esac' < list
