@@ -422,8 +422,12 @@ void otp_conf_load(struct otp_conf *conf, char *const *envp, otp_conf_report rep
     report_config_file(&l, envp);
 }
 
-bool otp_conf_wants_program(const struct otp_conf *conf, struct otp_text base_name)
+bool otp_conf_wants_program(const struct otp_conf *conf, struct otp_text name, struct otp_text own)
 {
-    return !otp_glob_list_matches(conf->skip_programs, base_name) &&
-           (conf->programs.len == 0 || otp_glob_list_matches(conf->programs, base_name));
+    if (otp_glob_list_matches(conf->skip_programs, name) ||
+        otp_glob_list_matches(conf->skip_programs, own)) {
+        return false;
+    }
+    return conf->programs.len == 0 || otp_glob_list_matches(conf->programs, name) ||
+           otp_glob_list_matches(conf->programs, own);
 }

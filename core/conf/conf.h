@@ -137,8 +137,10 @@ void otp_conf_load(struct otp_conf *conf, char *const *envp, otp_conf_report rep
 /* True when this build can write to that kind of output; a load reports and leaves out others. */
 bool otp_conf_output_supported(enum otp_output_kind kind);
 
-/* True when OTELPROF_PROGRAMS and OTELPROF_SKIP_PROGRAMS let the program of that name be profiled.
+/*
+ * True when OTELPROF_PROGRAMS and OTELPROF_SKIP_PROGRAMS let a program be profiled that was started
+ * by that name and whose executable has that name of its own (sh and dash): either may be meant.
  */
-bool otp_conf_wants_program(const struct otp_conf *conf, struct otp_text base_name);
+bool otp_conf_wants_program(const struct otp_conf *conf, struct otp_text name, struct otp_text own);
 
 #endif

@@ -292,9 +292,12 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     otp_engine.pid = otp_sys_getpid();
     otp_settings.pid = otp_engine.pid;
     otp_engine.start_ns = otp_sys_realtime_ns();
+    char own[OTP_NAME_MAX];
+    size_t own_len = otp_resource_program(own, sizeof(own), NULL, NULL);
     bool is_wanted =
         !conf->disabled && (conf->cpu || conf->heap) &&
-        otp_conf_wants_program(conf, otp_text_make(otp_engine.program, otp_engine.program_len));
+        otp_conf_wants_program(conf, otp_text_make(otp_engine.program, otp_engine.program_len),
+                               otp_text_make(own, own_len));
     if (!is_wanted) {
         static const char text[] = "the settings leave this program alone";
         otp_engine_log(OTP_LOG_DEBUG, text, sizeof(text) - 1);

@@ -654,19 +654,27 @@ START_TEST(test_programs_are_chosen_by_globs)
 {
     struct otp_text cc1 = otp_text_of("cc1plus");
     load(NULL);
-    ck_assert(otp_conf_wants_program(&conf, cc1));
+    ck_assert(otp_conf_wants_program(&conf, cc1, cc1));
     load_one("OTELPROF_PROGRAMS=ld, cc1* ");
-    ck_assert(otp_conf_wants_program(&conf, cc1));
-    ck_assert(otp_conf_wants_program(&conf, otp_text_of("ld")));
-    ck_assert(!otp_conf_wants_program(&conf, otp_text_of("gcc")));
+    ck_assert(otp_conf_wants_program(&conf, cc1, cc1));
+    ck_assert(otp_conf_wants_program(&conf, otp_text_of("ld"), otp_text_of("ld")));
+    ck_assert(!otp_conf_wants_program(&conf, otp_text_of("gcc"), otp_text_of("gcc")));
     load_one("OTELPROF_SKIP_PROGRAMS=bash,*plus");
-    ck_assert(!otp_conf_wants_program(&conf, cc1));
-    ck_assert(otp_conf_wants_program(&conf, otp_text_of("ld")));
+    ck_assert(!otp_conf_wants_program(&conf, cc1, cc1));
+    ck_assert(otp_conf_wants_program(&conf, otp_text_of("ld"), otp_text_of("ld")));
     char *both[] = {(char[]){"OTELPROF_PROGRAMS=cc1*"}, (char[]){"OTELPROF_SKIP_PROGRAMS=cc1plus"},
                     NULL};
     load(both);
-    ck_assert(!otp_conf_wants_program(&conf, cc1));
-    ck_assert(otp_conf_wants_program(&conf, otp_text_of("cc1")));
+    ck_assert(!otp_conf_wants_program(&conf, cc1, cc1));
+    ck_assert(otp_conf_wants_program(&conf, otp_text_of("cc1"), otp_text_of("cc1")));
+    /* sh that is dash: either name. */
+    load_one("OTELPROF_PROGRAMS=dash");
+    ck_assert(otp_conf_wants_program(&conf, otp_text_of("sh"), otp_text_of("dash")));
+    ck_assert(!otp_conf_wants_program(&conf, otp_text_of("sh"), otp_text_of("busybox")));
+    load_one("OTELPROF_SKIP_PROGRAMS=dash");
+    ck_assert(!otp_conf_wants_program(&conf, otp_text_of("sh"), otp_text_of("dash")));
+    load_one("OTELPROF_SKIP_PROGRAMS=sh");
+    ck_assert(!otp_conf_wants_program(&conf, otp_text_of("sh"), otp_text_of("dash")));
 }
 END_TEST
 
