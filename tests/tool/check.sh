@@ -73,6 +73,11 @@ place() {
     payload_format_alone) echo 'profiles[1].original_payload_format: ' ;;
     profile_id_*) echo 'profiles[1].profile_id: ' ;;
     time_ranges_differ) echo 'profiles[1]: ' ;;
+    negative_*) echo '.samples[3].values[0]: -5 is negative' ;;
+    period_zero) echo 'profiles[1].period: it is zero' ;;
+    period_negative) echo 'profiles[4].period: -524288 is negative' ;;
+    achieved_period_negative) echo 'profiles[1].attribute_indices: otelprof.cpu.achieved_period is -1' ;;
+    period_of_twin) echo 'profiles[0].period: 10000001 is not that of the cpu profile beside it, 10000000' ;;
     unknown_field_on_top) echo ': field 9 at offset ' ;;
     unknown_field_in_sample) echo 'profiles[1].samples[3]: field 14 at offset ' ;;
     unknown_field_in_profile) echo 'profiles[1]: field 20 at offset ' ;;
@@ -124,6 +129,39 @@ open("framed", "wb").write(b"".join(struct.pack(">I", len(x)) + x for x in (good
 P
 "$tool" check framed > out
 grep -q '^framed: message\[1\]' out || bad "$(cat out)"
+end
+
+begin "what cannot be read does not hide the rest"
+"$python" "$here/otlp_gen.py" good good.otlp
+"$python" "$here/otlp_gen.py" good old.otlp wire=1.8
+head -c 100 good.otlp > cut
+"$tool" check cut good.otlp missing old.otlp > out 2> err
+equal "exit status" 3 $?
+equal "files that were looked at" 2 "$(grep -c ' looked at: ' out)"
+grep -q '^good.otlp: .*: ok$' out || bad "$(cat out)"
+equal "lines on standard error" 2 "$(wc -l < err)"
+equal "files that were not" "cut missing" "$(sed -n 's/^otelprof: \([a-z]*\): offset [0-9]*.*: ..*/\1/p' err | xargs)"
+end
+
+begin "other formats are checked as what they say in OTLP"
+"$python" "$here/otlp_gen.py" good good.otlp
+for name in good.jsonl good.pb good.pb.gz good.otep239; do
+    "$tool" convert -o $name good.otlp 2> /dev/null
+    "$tool" check $name > out 2> err
+    equal "exit status of $name" 0 $?
+    equal "standard error of $name" "" "$(cat err)"
+    case $name in *.jsonl) what=OTLP/JSON ;; *.pb*) what=pprof ;; *) what=OTEP-0239 ;; esac
+    grep -q "^$name ($what.*, as OTLP): .*[1-9][0-9]* samples.* looked at: ok\$" out || bad "$(cat out)"
+done
+"$tool" convert -o bad.jsonl "$work/broken/strict.negative_cpu.otlp" 2> /dev/null
+"$tool" check --strict bad.jsonl > out
+equal "exit status of a negative value as JSON" 1 $?
+grep -q 'values\[0\]: -5 is negative' out || bad "$(cat out)"
+head -c 100 good.pb > cut.pb
+"$tool" check cut.pb good.pb > out 2> err
+equal "exit status of a cut pprof" 3 $?
+one_line err "otelprof: cut.pb: offset "
+grep -q '^good.pb .*: ok$' out || bad "$(cat out)"
 end
 
 begin "only so many violations are shown, all are counted"

@@ -43,13 +43,25 @@ end
 
 begin "a good file before a bad one does not help"
 head -c 100 "$work/good.otlp" > cut
-for command in info top "flame -o out.html"; do
+for command in top "flame -o out.html" "convert -o out.pb" "merge -o out.otlp"; do
     # shellcheck disable=SC2086
     "$tool" $command "$work/good.otlp" cut > out 2> err
     equal "exit status of $command" 3 $?
     equal "output of $command" "" "$(cat out)"
     one_line err "cut: offset"
+    [ ! -e "${command##* }" ] || bad "$command wrote a file"
 done
+end
+
+begin "info shows the files that can be read, and says which ones cannot"
+head -c 100 "$work/good.otlp" > cut
+cp "$work/good.otlp" good.otlp
+cp good.otlp other.otlp
+"$tool" info cut good.otlp missing other.otlp > out 2> err
+equal "exit status" 3 $?
+equal "files shown" "good.otlp other.otlp" "$(sed -n 's/^\([a-z]*\.otlp\): OTLP.*/\1/p' out | xargs)"
+equal "lines on standard error" 2 "$(wc -l < err)"
+equal "files not shown" "cut missing" "$(sed -n 's/^otelprof: \([a-z]*\): offset [0-9]*.*: ..*/\1/p' err | xargs)"
 end
 
 begin "a bomb ends at the limit"

@@ -640,6 +640,41 @@ def time_ranges_differ(d):
     d["profiles"][1]["duration"] += 1
 
 
+def negative_value(k):
+    def f(d):
+        d["profiles"][k]["samples"][3]["values"] = [-5]
+
+    f.__name__ = "negative_" + TYPES[k][0]
+    return f
+
+
+for k in range(len(TYPES)):
+    breaks("strict")(negative_value(k))
+
+
+@breaks("strict")
+def period_zero(d):
+    for p in d["profiles"][:2]:
+        p["period"] = 0
+
+
+@breaks("strict")
+def period_negative(d):
+    d["profiles"][4]["period"] = -524288
+
+
+@breaks("strict")
+def achieved_period_negative(d):
+    d["strings"].append("otelprof.cpu.achieved_period")
+    d["attributes"].append((len(d["strings"]) - 1, -1, 0))
+    d["profiles"][1]["attrs"] = [len(d["attributes"]) - 1]
+
+
+@breaks("strict")
+def period_of_twin(d):
+    d["profiles"][0]["period"] = 10**7 + 1
+
+
 @breaks("strict")
 def unknown_field_on_top(d):
     d["extra"] = num(9, 1)

@@ -198,7 +198,11 @@ static void report_notes(struct otp_check *c)
 
 static void report_version(struct otp_check *c)
 {
-    if (c->m->version != OTP_PROTO_1_10) {
+    if (c->m->source == OTP_SOURCE_OLD_OTLP) {
+        otp_check_report(c, NULL,
+                         "written as proto 1.4 to 1.7 defined it; receivers of 1.10 and later "
+                         "misread it");
+    } else if (c->m->version != OTP_PROTO_1_10) {
         otp_check_report(c, NULL,
                          "written with the field numbers of proto %s; receivers of 1.10 and later "
                          "misread them",
@@ -224,7 +228,9 @@ static bool check_message(struct otp_check *c)
     ok = otp_check_equal(c);
     if (ok) {
         otp_check_profiles(c);
-        otp_check_references(c);
+        if (otp_check_has_tables(c)) {
+            otp_check_references(c);
+        }
     }
     for (int t = 0; t < OTP_TABLES; t++) {
         free(c->first[t]);
@@ -240,6 +246,9 @@ static void print_result(const struct otp_check *c)
     otp_show_text(stdout, otp_text_of(m->blob->name));
     if (m->blob->message_count > 1) {
         (void)printf(" message %u", (unsigned)m->number);
+    }
+    if (m->source != OTP_SOURCE_OTLP) {
+        (void)printf(" (%s, as OTLP)", m->blob->format);
     }
     (void)printf(": %u resources, %u scopes, %u profiles, %u samples", (unsigned)m->resources.count,
                  (unsigned)m->scopes.count, (unsigned)m->profiles.count,
@@ -257,10 +266,36 @@ static void print_result(const struct otp_check *c)
     }
 }
 
+/* Raises *status to what is worse: 3 before 1 before 0. */
+static void check_file(struct otp_check *c, const char *path, int *status)
+{
+    struct otp_profile_set set;
+    bool ok = true;
+
+    otp_profile_set_init(&set);
+    if (!otp_load_file(&set, path, OTP_LOAD_CHECK)) {
+        *status = OTP_EXIT_INPUT;
+    }
+    for (size_t k = 0; k < set.message_count && ok; k++) {
+        c->m = set.messages[k];
+        c->violations = 0;
+        ok = check_message(c);
+        print_result(c);
+        if (c->violations > 0 && *status == OTP_EXIT_OK) {
+            *status = OTP_EXIT_FOUND;
+        }
+    }
+    otp_profile_set_fini(&set);
+    if (!ok) {
+        (void)fprintf(stderr, "otelprof check: %s: no memory\n", path);
+        *status = OTP_EXIT_INPUT;
+    }
+}
+
 static int run_check(const struct otp_args *args)
 {
     struct otp_check c = {.strict = otp_args_has(args, CHECK_STRICT), .show_max = DEFAULT_LINES};
-    bool found = false;
+    int status = OTP_EXIT_OK;
 
     if (otp_args_has(args, CHECK_LINES) &&
         !otp_args_number(args, CHECK_LINES, 0, UINT64_MAX, &c.show_max)) {
@@ -270,33 +305,9 @@ static int run_check(const struct otp_args *args)
         return otp_usage_error(args->command, "no file is named");
     }
     for (int i = 0; i < args->operand_count; i++) {
-        struct otp_profile_set set;
-        bool ok = true;
-        otp_profile_set_init(&set);
-        if (!otp_load_file(&set, args->operands[i], OTP_LOAD_CHECK)) {
-            otp_profile_set_fini(&set);
-            return OTP_EXIT_INPUT;
-        }
-        if (set.message_count > 0 && set.messages[0]->source != OTP_SOURCE_OTLP) {
-            (void)fprintf(stderr, "otelprof check: %s: this is %s; the rules are those of OTLP\n",
-                          args->operands[i], set.blobs[0]->format);
-            otp_profile_set_fini(&set);
-            return OTP_EXIT_INPUT;
-        }
-        for (size_t k = 0; k < set.message_count && ok; k++) {
-            c.m = set.messages[k];
-            c.violations = 0;
-            ok = check_message(&c);
-            print_result(&c);
-            found = found || c.violations > 0;
-        }
-        otp_profile_set_fini(&set);
-        if (!ok) {
-            (void)fprintf(stderr, "otelprof check: no memory\n");
-            return OTP_EXIT_INPUT;
-        }
+        check_file(&c, args->operands[i], &status);
     }
-    return found ? OTP_EXIT_FOUND : OTP_EXIT_OK;
+    return status;
 }
 
 static const struct otp_option options[] = {
@@ -311,6 +322,9 @@ const struct otp_command otp_command_check = {
     .summary = "check the conformance to the format; exit status 1 when it is violated",
     .options = options,
     .details =
+        "Other formats are checked as what they say in OTLP, but for the rules on what the tables\n"
+        "hold. A file that cannot be read is one line on the standard error, the others are\n"
+        "checked, and the exit status is 3.\n"
         "Checked are: a resource, scope and profile at least; indices inside their tables; entry 0 "
         "of\n"
         "each table; no equal strings and mappings; no entry that nothing refers to; keys of an\n"
@@ -323,6 +337,7 @@ const struct otp_command otp_command_check = {
         "and\n"
         "format together; profile ids of 16 bytes, not zero; ids of links not zero; one time "
         "range\n"
-        "for all profiles of a message; no unknown fields.\n",
+        "for all profiles of a message; no unknown fields; no negative values of samples, cpu,\n"
+        "alloc_… and inuse_…; periods above zero, that of samples as that of cpu.\n",
     .run = run_check,
 };

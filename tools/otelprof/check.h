@@ -29,6 +29,15 @@ void otp_check_list(struct otp_check *c, uint32_t list);
 /* Names of the tables as fields of the dictionary. */
 extern const char *const otp_check_tables[OTP_TABLES];
 
+/*
+ * Whether the tables are the writer's own, as those of JSON are. For another format our decoder
+ * makes them: whether they have more in them than is needed says nothing about the file.
+ */
+static inline bool otp_check_has_tables(const struct otp_check *c)
+{
+    return c->m->source == OTP_SOURCE_OTLP || c->m->source == OTP_SOURCE_JSON;
+}
+
 /* The parts, each over the whole message. */
 void otp_check_dictionary(struct otp_check *c);
 void otp_check_profiles(struct otp_check *c);

@@ -254,7 +254,7 @@ static bool find_equal_entries(struct otp_check *c, enum otp_table table)
     f.table = table;
     for (uint32_t i = 0; i < count && ok; i++) {
         ok = find_first(&f, i, &first[i]);
-        if (ok && first[i] != i && is_rule) {
+        if (ok && first[i] != i && is_rule && otp_check_has_tables(c)) {
             otp_place_enter(&c->place, otp_check_tables[table], i);
             otp_check_report(c, NULL, "it is equal to entry %u", (unsigned)first[i]);
             otp_place_leave(&c->place);

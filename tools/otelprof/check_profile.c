@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/base/annot.h"
 #include "tools/otelprof/check.h"
 
 enum shape { SHAPE_UNKNOWN, SHAPE_VALUES, SHAPE_TIMES, SHAPE_BOTH, SHAPE_NOTHING };
@@ -34,6 +35,16 @@ static enum shape shape_of(struct otp_check *c, const struct otp_sample_data *d)
     return SHAPE_NOTHING;
 }
 
+static bool is_text(struct otp_text text, const char *word)
+{
+    return text.len == strlen(word) && memcmp(text.data, word, text.len) == 0;
+}
+
+static struct otp_text type_of(const struct otp_check *c, const struct otp_types *t)
+{
+    return otp_profiles_string(c->m, t->type);
+}
+
 static void check_timestamps(struct otp_check *c, const struct otp_profile *p,
                              const struct otp_sample_data *d)
 {
@@ -51,6 +62,33 @@ static void check_timestamps(struct otp_check *c, const struct otp_profile *p,
     }
 }
 
+/* A type of which there cannot be less than nothing: the six that the library writes. */
+static bool is_amount(struct otp_text type)
+{
+    static const char *const names[] = {"samples",     "cpu",           "alloc_objects",
+                                        "alloc_space", "inuse_objects", "inuse_space"};
+
+    for (size_t i = 0; i < OTP_ARRAY_LEN(names); i++) {
+        if (is_text(type, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* For --strict. A value that fits into the sample itself is not negative. */
+static void check_values(struct otp_check *c, const struct otp_profile *p,
+                         const struct otp_sample_data *d)
+{
+    for (uint32_t i = 0; i < d->value_count; i++) {
+        if (d->values[i] < 0 && is_amount(type_of(c, &p->sample_type))) {
+            otp_place_enter(&c->place, "values", i);
+            otp_check_report(c, NULL, "%" PRId64 " is negative", d->values[i]);
+            otp_place_leave(&c->place);
+        }
+    }
+}
+
 static void check_sample(struct otp_check *c, const struct otp_profile *p,
                          const struct otp_sample *s, enum shape *expected)
 {
@@ -61,6 +99,9 @@ static void check_sample(struct otp_check *c, const struct otp_profile *p,
     otp_check_index(c, OTP_TABLE_LINK, s->link, "link_index");
     otp_check_list(c, s->attrs);
     check_timestamps(c, p, &d);
+    if (c->strict) {
+        check_values(c, p, &d);
+    }
     enum shape shape = shape_of(c, &d);
     if (*expected == SHAPE_UNKNOWN) {
         *expected = shape;
@@ -78,6 +119,61 @@ static void check_types(struct otp_check *c, const struct otp_types *t, const ch
     otp_place_leave(&c->place);
 }
 
+/* A period of no type may be left out. */
+static void check_period(struct otp_check *c, const struct otp_profile *p)
+{
+    bool is_wanted =
+        type_of(c, &p->period_type).len > 0 || is_amount(type_of(c, &p->sample_type));
+
+    if (p->period < 0) {
+        otp_check_report(c, "period", "%" PRId64 " is negative", p->period);
+    } else if (p->period == 0 && is_wanted) {
+        otp_check_report(c, "period", "it is zero");
+    }
+}
+
+static void check_achieved(struct otp_check *c, const struct otp_profile *p)
+{
+    uint32_t count;
+    const int32_t *list = otp_profiles_list(c->m, p->attrs, &count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (list[i] < 0 || (uint32_t)list[i] >= c->m->table[OTP_TABLE_ATTRIBUTE].count) {
+            continue; /* otp_check_list has reported it */
+        }
+        const struct otp_attribute *a = otp_profiles_attribute(c->m, list[i]);
+        if (a->value.kind == OTP_VALUE_INT && a->value.of.number <= 0 &&
+            is_text(otp_profiles_string(c->m, a->key), "otelprof.cpu.achieved_period")) {
+            otp_check_report(c, "attribute_indices",
+                             "otelprof.cpu.achieved_period is %" PRId64 ", not above zero",
+                             a->value.of.number);
+        }
+    }
+}
+
+/*
+ * samples and cpu are two views of the same ticks. The twin follows; where another order is kept it
+ * is the one of that period.
+ */
+static void check_twin(struct otp_check *c, const struct otp_scope *s, uint32_t i)
+{
+    const struct otp_profile *p = otp_profiles_profile(c->m, s->profiles.first + i);
+    const struct otp_profile *next = i + 1 == s->profiles.count ? NULL : p + 1;
+
+    if (next == NULL || !is_text(type_of(c, &p->sample_type), "samples") ||
+        !is_text(type_of(c, &next->sample_type), "cpu")) {
+        return;
+    }
+    for (uint32_t k = 0; k < s->profiles.count; k++) {
+        const struct otp_profile *other = otp_profiles_profile(c->m, s->profiles.first + k);
+        if (other->period == p->period && is_text(type_of(c, &other->sample_type), "cpu")) {
+            return;
+        }
+    }
+    otp_check_report(c, "period", "%" PRId64 " is not that of the cpu profile beside it, %" PRId64,
+                     p->period, next->period);
+}
+
 static void check_strict(struct otp_check *c, const struct otp_profile *p)
 {
     const struct otp_profile *first = otp_profiles_profile(c->m, 0);
@@ -87,7 +183,9 @@ static void check_strict(struct otp_check *c, const struct otp_profile *p)
     for (size_t i = 0; i < id.len; i++) {
         is_zero = is_zero && id.data[i] == 0;
     }
-    if (id.len != 16 || is_zero) {
+    /* pprof and OTEP-0239 have no such id. */
+    bool may_lack = c->m->source == OTP_SOURCE_PPROF || c->m->source == OTP_SOURCE_OTEP239;
+    if ((id.len != 16 || is_zero) && !(may_lack && id.len == 0)) {
         otp_check_report(c, "profile_id",
                          id.len == 16 ? "it is all zero" : "it has %zu bytes, not 16", id.len);
     }
@@ -98,6 +196,8 @@ static void check_strict(struct otp_check *c, const struct otp_profile *p)
     if (p->time_ns != first->time_ns || p->duration_ns != first->duration_ns) {
         otp_check_report(c, NULL, "its time range is not that of the message's first profile");
     }
+    check_period(c, p);
+    check_achieved(c, p);
 }
 
 static void check_samples(struct otp_check *c, const struct otp_profile *p)
@@ -162,6 +262,9 @@ static void check_scope(struct otp_check *c, const struct otp_scope *s)
     for (uint32_t i = 0; i < s->profiles.count; i++) {
         otp_place_enter(&c->place, "profiles", i);
         check_profile(c, otp_profiles_profile(c->m, s->profiles.first + i));
+        if (c->strict) {
+            check_twin(c, s, i);
+        }
         otp_place_leave(&c->place);
     }
 }

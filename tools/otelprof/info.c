@@ -328,7 +328,7 @@ static int run_info(const struct otp_args *args)
 
     otp_profile_set_init(&set);
     int status = otp_load_operands(&set, args, OTP_LOAD_LOOK);
-    for (size_t i = 0; i < set.message_count && status == OTP_EXIT_OK; i++) {
+    for (size_t i = 0; i < set.message_count; i++) {
         print_head(set.messages[i]);
         print_message(set.messages[i]);
     }
@@ -340,5 +340,7 @@ const struct otp_command otp_command_info = {
     .name = "info",
     .operands = "FILE…",
     .summary = "show what is in a profile: resource, types, totals, table sizes, losses",
+    .details = "A file that cannot be read is one line on the standard error, the others are\n"
+               "shown, and the exit status is 3.\n",
     .run = run_info,
 };

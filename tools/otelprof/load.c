@@ -113,6 +113,7 @@ int otp_load_operands(struct otp_profile_set *set, const struct otp_args *args,
                       enum otp_load_mode mode)
 {
     size_t profiles = 0;
+    int status = OTP_EXIT_OK;
 
     if (args->operand_count == 0) {
         return otp_usage_error(args->command, "no file is named");
@@ -120,16 +121,19 @@ int otp_load_operands(struct otp_profile_set *set, const struct otp_args *args,
     for (int i = 0; i < args->operand_count; i++) {
         otp_progress_show("reading", (uint64_t)i, (uint64_t)args->operand_count);
         if (!otp_load_file(set, args->operands[i], mode)) {
-            return OTP_EXIT_INPUT;
+            status = OTP_EXIT_INPUT;
+            if (mode == OTP_LOAD_FOLLOW) {
+                return status;
+            }
         }
     }
     otp_progress_end();
     for (size_t i = 0; i < set->message_count; i++) {
         profiles += set->messages[i]->profiles.count;
     }
-    if (profiles == 0) {
+    if (profiles == 0 && status == OTP_EXIT_OK) {
         (void)fail(args->operands[0], 0, "there is no profile in it", false);
         return OTP_EXIT_INPUT;
     }
-    return OTP_EXIT_OK;
+    return status;
 }

@@ -21,8 +21,12 @@ enum otp_load_mode {
 bool otp_load_file(struct otp_profile_set *set, const char *path, enum otp_load_mode mode);
 /* The same of an open file, read from where it is; name is for messages. */
 bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp_load_mode mode);
-/* All operands of a command; at least one has to be there, and one profile in them. Else the exit
- * status for it, after a line on stderr. */
+/*
+ * All operands of a command; at least one has to be there, and one profile in them. Else the exit
+ * status for it, after a line on stderr. To OTP_LOAD_FOLLOW, whose result would be wrong without a
+ * file, the first one that cannot be read is the end; the others are told all of them, and set has
+ * the rest.
+ */
 int otp_load_operands(struct otp_profile_set *set, const struct otp_args *args,
                       enum otp_load_mode mode);
 
