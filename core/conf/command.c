@@ -9,6 +9,7 @@
 #include "core/conf/parse.h"
 
 #define SHOWN 80
+#define VARIABLE_PREFIX "OTELPROF_"
 
 enum value_kind { VALUE_NUMBER, VALUE_SIZE, VALUE_TIME, VALUE_PERCENT };
 
@@ -51,6 +52,27 @@ static bool is_word(struct otp_text t, const char *word)
     return t.len == strlen(word) && memcmp(t.data, word, t.len) == 0;
 }
 
+/* The letter as it stands in a variable. */
+static char as_in_variable(char c)
+{
+    return c == '-' ? '_' : c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+}
+
+/* cpu-hz, or the variable that sets it: OTELPROF_CPU_HZ. */
+static bool is_name(struct otp_text text, const char *name)
+{
+    const size_t skip = sizeof(VARIABLE_PREFIX) - 1;
+    if (text.len != skip + strlen(name) || memcmp(text.data, VARIABLE_PREFIX, skip) != 0) {
+        return is_word(text, name);
+    }
+    for (size_t i = skip; i < text.len; i++) {
+        if (text.data[i] != as_in_variable(name[i - skip])) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool parse_value(const struct setting *s, struct otp_text text, struct otp_conf *conf)
 {
     void *field = (char *)conf + s->offset;
@@ -77,7 +99,7 @@ static bool parse_set(struct otp_text text, struct otp_conf *conf, const char **
     size_t name_len = equals == NULL ? text.len : (size_t)(equals - text.data);
     struct otp_text name = otp_text_make(text.data, name_len);
     for (size_t i = 0; i < OTP_ARRAY_LEN(settings) && equals != NULL; i++) {
-        if (is_word(name, settings[i].name)) {
+        if (is_name(name, settings[i].name)) {
             *out_why = settings[i].why;
             struct otp_text value = otp_text_make(equals + 1, text.len - name_len - 1);
             return parse_value(&settings[i], otp_conf_trim(value), conf);

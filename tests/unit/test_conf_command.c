@@ -53,6 +53,17 @@ START_TEST(test_settings_change_their_field_and_no_other)
     ck_assert_uint_eq(conf.interval_ns, 1500000000);
     ck_assert(parse_text("set cpu-budget=0.5%", &kind));
     ck_assert_uint_eq(conf.cpu_budget_ppm, 5000);
+    ck_assert(parse_text("set OTELPROF_CPU_HZ=251", &kind) && kind == OTP_COMMAND_SET);
+    ck_assert_uint_eq(conf.cpu_hz, 251);
+    ck_assert(parse_text("set OTELPROF_HEAP_INTERVAL=32k", &kind));
+    ck_assert_uint_eq(conf.heap_interval_bytes, 32768);
+    ck_assert(parse_text("set OTELPROF_INTERVAL=5", &kind));
+    ck_assert_uint_eq(conf.interval_ns, 5000000000);
+    ck_assert(parse_text("set OTELPROF_CPU_BUDGET=2", &kind));
+    ck_assert_uint_eq(conf.cpu_budget_ppm, 20000);
+    ck_assert(parse_text("set heap-interval=64k", &kind));
+    ck_assert(parse_text("set interval=1500ms", &kind));
+    ck_assert(parse_text("set cpu-budget=0.5%", &kind));
     ck_assert(parse_text("set  cpu-hz=1 ", &kind));
     before.cpu_hz = 1;
     before.heap_interval_bytes = 65536;
@@ -81,6 +92,12 @@ START_TEST(test_anything_else_is_refused)
         "set cpu-hz=1e3",
         "set cpu-hz=99999999999999999999999",
         "set cpu_hz=100",
+        "set OTELPROF_=100",
+        "set OTELPROF_CPU-HZ=100",
+        "set OTELPROF_cpu-hz=100",
+        "set OTELPROF_CPU_HZ=0",
+        "set OTELPROF_MAX_DEPTH=5",
+        "set CPU_HZ=100",
         "set heap-interval=0",
         "set heap-interval=65g",
         "set heap-interval=16777216m",

@@ -324,7 +324,8 @@ const struct otp_command otp_command_ctl = {
         "  stop              write what there is and take no more\n"
         "  flush             write what there is now\n"
         "  status            what is sampled, lost and waiting, and what it costs\n"
-        "  set NAME=VALUE    cpu-hz=N, heap-interval=SIZE, interval=TIME, cpu-budget=PERCENT\n\n"
+        "  set NAME=VALUE    cpu-hz=N, heap-interval=SIZE, interval=TIME, cpu-budget=PERCENT;\n"
+        "                    also by the variable's name, as OTELPROF_CPU_HZ=N\n\n"
         "The process must run with OTELPROF_CONTROL=true; its user and root may ask. For a "
         "process\n"
         "in another network namespace (a container), ask as root or from inside.\n",
