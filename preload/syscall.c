@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * syscall(2), only to see a program forbid itself system calls (seccomp has no other name in libc)
- * or change its namespaces.
+ * or change its namespaces, or end without libc.
  * It must not leave a frame on the stack: some of its calls return twice. So it is a jump, written
  * by hand.
  */
@@ -42,7 +42,19 @@ long otp_syscall_alone(long number, long a, long b)
     return r;
 }
 
-_Static_assert(SYS_seccomp == 317 && SYS_unshare == 272 && SYS_setns == 308,
+void otp_syscall_exit(long number, long status) __attribute__((noreturn));
+
+/* As _exit. */
+void otp_syscall_exit(long number, long status)
+{
+    otp_real_init();
+    otp_engine_stop();
+    (void)otp_real.syscall(number, status);
+    __builtin_unreachable();
+}
+
+_Static_assert(SYS_seccomp == 317 && SYS_unshare == 272 && SYS_setns == 308 &&
+                   SYS_exit_group == 231,
                "the numbers in the assembly below");
 
 __asm__(".text\n"
@@ -57,6 +69,8 @@ __asm__(".text\n"
         "    je otp_syscall_alone\n"
         "    cmp $308, %rdi\n"
         "    je otp_syscall_alone\n"
+        "    cmp $231, %rdi\n"
+        "    je otp_syscall_exit\n"
         "    test %r11, %r11\n"
         "    jz 1f\n"
         "    jmp *%r11\n"

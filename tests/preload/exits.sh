@@ -24,7 +24,7 @@ one() {
     end
 }
 
-for way in return exit _exit _Exit quick_exit abort thread; do
+for way in return exit _exit _Exit quick_exit abort exit_group thread; do
     one $way 1 1
 done
 one main-leaves 1 2
@@ -33,8 +33,8 @@ for way in execve execv execvp execvpe execl execlp execle fexecve execveat; do
 done
 one failed-exec 2 2
 
-# A signal's default action and a raw system call give no time to write: the end itself must be as ever.
-for way in TERM exit_group; do
+# A signal that the program sends itself: the end itself must be as ever.
+for way in TERM; do
     begin "the program ends as ever by $way"
     bare "$host" $way
     prof "$host" $way
