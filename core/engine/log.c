@@ -6,9 +6,12 @@
 
 #include "core/base/fmt.h"
 #include "core/base/sys.h"
+#include "core/base/utf8.h"
 #include "core/engine/state.h"
+#include "core/export/sink.h"
 
 #define STDERR 2
+#define SHOWN_PATH 256U
 
 static const char *level_name(enum otp_log_level level)
 {
@@ -56,28 +59,16 @@ static int open_host_stderr(void)
     return otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
 }
 
-static int open_target(const struct otp_conf *conf)
+static int open_stderr(void)
 {
-    if (conf->log_file.len > 0) {
-        const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK; /* a FIFO waits */
-        return otp_sys_open(conf->log_file.data, flags, 0644);
-    }
     if (otp_worker_is_self()) {
         return open_host_stderr();
     }
     return has_room(STDERR) ? STDERR : -1;
 }
 
-void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
+static void put_line(int fd, enum otp_log_level level, const char *text, size_t len)
 {
-    const struct otp_conf *conf = &otp_engine.conf;
-    if (level > conf->log) {
-        return;
-    }
-    int fd = open_target(conf);
-    if (fd < 0) {
-        return;
-    }
     struct otp_line line = {0};
     otp_line_str(&line, "otelprof[");
     otp_line_u64(&line, (uint64_t)otp_sys_getpid());
@@ -91,6 +82,47 @@ void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
         (void)OTP_SYS3(SYS_write, fd, line.text, line.len);
         otp_sys_unhush(&hush);
     }
+}
+
+/* Stderr, instead of a file that cannot be opened: said once. */
+static int open_instead(struct otp_text path, int error)
+{
+    static bool is_said;
+    int fd = open_stderr();
+    if (fd >= 0 && !is_said) {
+        struct otp_line line = {0};
+        is_said = true;
+        otp_line_str(&line, "OTELPROF_LOG_FILE=\"");
+        otp_utf8_show(&line, path, SHOWN_PATH);
+        otp_line_str(&line, "\" cannot be opened: ");
+        otp_line_str(&line, otp_errno_text(error));
+        otp_line_str(&line, ", using stderr");
+        put_line(fd, OTP_LOG_ERROR, line.text, line.len);
+    }
+    return fd;
+}
+
+static int open_target(const struct otp_conf *conf)
+{
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK; /* a FIFO waits */
+    if (conf->log_file.len == 0) {
+        return open_stderr();
+    }
+    int fd = otp_sys_open(conf->log_file.data, flags, 0644);
+    return fd >= 0 ? fd : open_instead(conf->log_file, -fd);
+}
+
+void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
+{
+    const struct otp_conf *conf = &otp_engine.conf;
+    if (level > conf->log) {
+        return;
+    }
+    int fd = open_target(conf);
+    if (fd < 0) {
+        return;
+    }
+    put_line(fd, level, text, len);
     if (fd != STDERR) {
         otp_sys_close(fd);
     }

@@ -8,6 +8,7 @@
 #include "core/base/counters.h"
 #include "core/base/map.h"
 #include "core/base/sys.h"
+#include "core/base/utf8.h"
 #include "core/encode/compress.h"
 #include "core/encode/json.h"
 #include "core/engine/peers.h"
@@ -39,6 +40,7 @@ struct output {
         union otp_peer peer;
     } sink;
     bool has_peer;      /* which member of the union */
+    bool has_promised;  /* the log says that the profiles of the present trouble are kept */
     size_t request_max; /* bytes before compression; a larger message goes out in parts */
     struct kept *oldest;
     struct kept *newest;
@@ -54,6 +56,10 @@ static size_t output_count;
 static struct otp_heap *memory;
 static char host[HOST_MAX];
 static size_t host_len;
+static bool is_ending; /* there is no later */
+
+static const char will_try[] = "; the profile is kept and tried again";
+static const char is_off[] = "; this output is off";
 
 static bool is_failing(const struct output *o)
 {
@@ -67,7 +73,8 @@ static uint64_t failure_kind(const struct output *o)
     return otp_trouble_kind(s->hint == NULL ? "" : s->hint, (uint64_t)(unsigned)s->error);
 }
 
-static void log_failure(struct output *o)
+/* Says what is wrong, unless that is known, and what becomes of the profiles. */
+static void say_failure(struct output *o, const char *outlook)
 {
     uint64_t before; /* looks at it, not failures: not told */
     if (!otp_trouble_comes(&o->trouble, failure_kind(o), otp_sys_monotonic_ns(), &before)) {
@@ -75,8 +82,17 @@ static void log_failure(struct output *o)
     }
     struct otp_line line = {0};
     otp_sink_describe(&o->sink.base, &line);
-    otp_line_str(&line, "; the profile is kept and tried again");
+    otp_line_str(&line, outlook);
+    o->has_promised = outlook == will_try;
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+}
+
+/* At the end of the process only the last word counts: see end_one. */
+static void log_failure(struct output *o)
+{
+    if (!is_ending) {
+        say_failure(o, o->sink.base.is_hopeless ? is_off : will_try);
+    }
 }
 
 static void log_success(struct output *o)
@@ -103,6 +119,21 @@ static void check_template(struct otp_text name)
     }
 }
 
+/* Another program may look for another format under such a name. */
+static void check_extension(struct otp_text name)
+{
+    enum otp_format format;
+    enum otp_compression compression;
+    if (!otp_format_of_name(name, &format, &compression)) {
+        struct otp_line line = {0};
+        otp_line_str(&line, "OTELPROF_OUTPUT: the name of file ");
+        otp_utf8_show(&line, name, OTP_SHOWN_TARGET_MAX);
+        otp_line_str(&line, " does not end in .otlp, .jsonl, .pb or .otep239 (and .gz or .zst): it"
+                            " is written as OTLP");
+        otp_engine_log(OTP_LOG_WARN, line.text, line.len);
+    }
+}
+
 static bool open_file(struct output *o, const struct otp_output *conf)
 {
     struct otp_sink_file_options options = {
@@ -114,6 +145,7 @@ static bool open_file(struct output *o, const struct otp_output *conf)
         .start_ns = otp_engine.start_ns,
     };
     check_template(conf->text);
+    check_extension(conf->text);
     otp_sink_file_init(&o->sink.file, &options);
     return true;
 }
@@ -141,10 +173,11 @@ static void log_note(struct output *o)
     uint64_t count;
     bool has_sent = o->sink.base.sent_messages > o->sent_seen;
     bool is_refusal = o->sink.base.is_note_of_refusal;
+    bool is_error = o->sink.base.is_note_of_error;
     o->sent_seen = o->sink.base.sent_messages;
     if (otp_sink_take_note(&o->sink.base, &line)) {
         if (!is_refusal) {
-            otp_engine_log(OTP_LOG_WARN, line.text, line.len);
+            otp_engine_log(is_error ? OTP_LOG_ERROR : OTP_LOG_WARN, line.text, line.len);
             return;
         }
         uint64_t kind = otp_hash_bytes(line.text, line.len, 0) | 1U;
@@ -199,7 +232,7 @@ static bool open_one(struct output *o, const struct otp_output *c)
 static void check(struct output *o)
 {
     if (otp_sink_check(&o->sink.base) != OTP_OK) {
-        log_failure(o);
+        say_failure(o, o->sink.base.is_hopeless ? is_off : "");
     }
 }
 
@@ -208,6 +241,7 @@ void otp_outputs_open(struct otp_heap *heap)
     const struct otp_conf *conf = &otp_engine.conf;
     memory = heap;
     output_count = 0;
+    is_ending = false;
     memset(outputs, 0, sizeof(outputs));
     host_len = otp_resource_host(host, sizeof(host));
     for (size_t i = 0; i < conf->output_count; i++) {
@@ -335,6 +369,10 @@ static void put(struct output *o, const struct otp_message *message, uint64_t de
     struct otp_message m = *message;
     struct otp_buf text;
     struct otp_buf out;
+    if (o->sink.base.is_hopeless) {
+        otp_count(OTP_COUNT_EXPORT, 1);
+        return;
+    }
     otp_buf_init(&text, memory, MESSAGE_MAX);
     otp_buf_init(&out, memory, MESSAGE_MAX);
     if (!as_text(o->sink.base.format, &m, &text) ||
@@ -342,7 +380,11 @@ static void put(struct output *o, const struct otp_message *message, uint64_t de
         otp_count(OTP_COUNT_EXPORT, 1);
     } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
         log_failure(o);
-        keep(o, &m);
+        if (o->sink.base.is_hopeless) {
+            otp_count(OTP_COUNT_EXPORT, 1);
+        } else {
+            keep(o, &m);
+        }
     }
     otp_buf_fini(&out);
     otp_buf_fini(&text);
@@ -426,15 +468,38 @@ static bool has_queued(void)
     return false;
 }
 
+/* The last word on an output: what failed, unless that has been said, and what became of it. */
+static void say_end(struct output *o, bool is_lost)
+{
+    bool is_well = !is_lost && o->sink.base.failed_step == NULL;
+    struct otp_line line = {0};
+    if (is_well || (is_failing(o) && !(is_lost && o->has_promised))) {
+        return;
+    }
+    otp_sink_describe(&o->sink.base, &line);
+    otp_line_str(&line, !is_lost                             ? ""
+                        : is_failing(o) && o->has_promised ? "; what was kept is lost"
+                                                             : "; the profile is lost");
+    otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+}
+
 /* The time is up: into the spool with what is left, or a word about it. */
 static void end_one(struct output *o)
 {
-    struct otp_line line = {0};
-    if (!otp_sink_rescue(&o->sink.base) && !is_failing(o)) {
+    bool is_rescued = otp_sink_rescue(&o->sink.base);
+    if (is_ending) {
+        say_end(o, !is_rescued || o->oldest != NULL);
+    } else if (!is_rescued && !is_failing(o)) {
+        struct otp_line line = {0};
         otp_sink_describe(&o->sink.base, &line);
         otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
     }
     log_note(o);
+}
+
+void otp_outputs_end(void)
+{
+    is_ending = true;
 }
 
 /*

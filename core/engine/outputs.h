@@ -41,5 +41,7 @@ void otp_outputs_put_part(const struct otp_message *part, size_t whole_len);
  * until deadline_ns (monotonic). Returns when to come again (monotonic ns).
  */
 uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last);
+/* The process ends: what fails from now on is lost, and the log says so. */
+void otp_outputs_end(void);
 
 #endif

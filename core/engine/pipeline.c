@@ -58,10 +58,15 @@ static uint64_t flush_number;
 static struct otp_trouble lost; /* flushes that came to nothing */
 static uint64_t cpu_samples;    /* since the process began */
 
+/* A setting that is not used as it was given: said once, however often the resource is made. */
 static void report(void *arg, const char *line, size_t len)
 {
+    static bool is_said;
     (void)arg;
-    otp_engine_log(OTP_LOG_WARN, line, len);
+    if (!is_said) {
+        otp_engine_log(OTP_LOG_ERROR, line, len);
+    }
+    is_said = true;
 }
 
 static bool open_builders(void)

@@ -171,6 +171,9 @@ static bool answer(void)
     bool is_last = (what & (OTP_REQUEST_STOP | OTP_REQUEST_PAUSE)) != 0;
     if ((what & (OTP_REQUEST_STOP | OTP_REQUEST_FLUSH)) != 0 && otp_power_has_news()) {
         uint64_t deadline = otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns;
+        if ((what & OTP_REQUEST_STOP) != 0) {
+            otp_outputs_end();
+        }
         otp_pipeline_drain();
         otp_pipeline_flush(deadline, true);
     }

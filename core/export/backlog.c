@@ -34,6 +34,7 @@ static void note_spool(struct otp_backlog *b, const char *what)
     }
     b->is_spool_failing = true;
     note->len = 0;
+    b->sink->is_note_of_error = true;
     otp_line_str(note, "the folder of OTELPROF_SPOOL cannot be ");
     otp_line_str(note, what);
     otp_line_str(note, ": ");

@@ -33,6 +33,7 @@ bool otp_sink_take_note(struct otp_sink *s, struct otp_line *out)
     *out = s->note;
     s->note.len = 0;
     s->is_note_of_refusal = false;
+    s->is_note_of_error = false;
     return true;
 }
 

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/sys.h"
@@ -30,6 +31,7 @@ static enum otp_status fail(struct otp_sink_file *f, const char *step, int error
 {
     f->base.failed_step = step;
     f->base.error = error;
+    f->base.hint = NULL;
     return OTP_IO;
 }
 
@@ -80,6 +82,30 @@ static enum otp_status open_folder(struct otp_sink_file *f, struct otp_fd *out)
     long fd = OTP_SYS4(SYS_openat, base, f->folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
     int r = otp_fd_adopt(out, fd);
     return r == 0 ? OTP_OK : fail(f, "open the folder of", -r);
+}
+
+/*
+ * A device, FIFO, socket or folder under the plain name was meant to be written to: a numbered file
+ * beside it (/dev/full.0) is not what anybody asked for. The links in /dev stand for descriptors.
+ */
+static enum otp_status check_name(struct otp_sink_file *f, const struct otp_fd *folder,
+                                  const char *name)
+{
+    struct stat st;
+    const int here = AT_SYMLINK_NOFOLLOW;
+    bool is_link = strcmp(f->folder, "/dev") == 0 &&
+                   OTP_SYS4(SYS_newfstatat, folder->fd, name, &st, here) == 0 &&
+                   S_ISLNK(st.st_mode);
+
+    if (!is_link && (OTP_SYS4(SYS_newfstatat, folder->fd, name, &st, 0) != 0 ||
+                     S_ISREG(st.st_mode))) {
+        return OTP_OK;
+    }
+    bool is_folder = !is_link && S_ISDIR(st.st_mode);
+    enum otp_status status = fail(f, "write to", is_folder ? EISDIR : EEXIST);
+    f->base.hint = is_folder ? NULL : "a device, FIFO or socket; an output is a file of its own";
+    f->base.is_hopeless = true;
+    return status;
 }
 
 /* .NAME.tmp-PID-N, with the name cut so that the rest always fits. */
@@ -208,13 +234,17 @@ static enum otp_status file_put(struct otp_sink *s, const struct otp_message *m,
         return fail(f, "name", ENAMETOOLONG);
     }
     OTP_TRY(open_folder(f, &folder));
-    enum otp_status status = put_in_folder(f, &folder, name, m);
+    enum otp_status status = check_name(f, &folder, name);
+    if (status == OTP_OK) {
+        status = put_in_folder(f, &folder, name, m);
+    }
     (void)otp_fd_close(&folder);
     if (status == OTP_OK) {
         f->is_named = true;
         s->sent_messages++;
         s->error = 0;
         s->failed_step = NULL;
+        s->hint = NULL;
     }
     return status;
 }
@@ -225,12 +255,15 @@ static enum otp_status file_check(struct otp_sink *s)
     struct otp_fd folder;
 
     OTP_TRY(expand(f, 0, 0));
-    if (split_path(f) == NULL) {
+    const char *name = split_path(f);
+    if (name == NULL) {
         return fail(f, "name", ENAMETOOLONG);
     }
     OTP_TRY(open_folder(f, &folder));
+    enum otp_status status = check_name(f, &folder, name);
     long r = OTP_SYS3(SYS_faccessat, folder.fd, ".", W_OK | X_OK);
     (void)otp_fd_close(&folder);
+    OTP_TRY(status);
     return r == 0 ? OTP_OK : fail(f, "write to the folder of", (int)-r);
 }
 

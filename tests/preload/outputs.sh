@@ -119,7 +119,35 @@ cannot() {
     to "$output"
     same_file "$d/bare.out" "$d/prof.out" "standard output"
     one_line "$d/prof.err" "$@"
+    ! grep -q 'tried again' "$d/prof.err" || bad "a promise that nobody keeps: $(cat "$d/prof.err")"
 }
+
+begin "what is no file stays as it is: devices, a FIFO, a socket, a folder"
+mkfifo "$p/fifo"
+mkdir "$p/folder"
+"$python" -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' "$p/socket"
+for path in /dev/full /dev/null /dev/stdout "$p/fifo" "$p/socket"; do
+    cannot "" "file:$path" "cannot write to file $path" "device, FIFO or socket" "this output is off"
+    [ ! -e "$path.0" ] || bad "$path.0 was made"
+done
+cannot "" "file:$p/folder" "cannot write to file $p/folder: is a folder" "this output is off"
+equal "what is there" "fifo folder socket" "$(ls -A "$p" | xargs)"
+equal "what is in the folder" "" "$(ls -A "$p/folder")"
+cannot "" "file:/dev/full,file:$p/other.otlp" "/dev/full"
+exists "$p/other.otlp"
+end
+
+begin "an extension that is not known: written as OTLP, which a line says at level warn"
+to "file:$p/x.foo"
+silent
+"$tool" check "$p/x.foo" > check || bad "$(cat check)"
+to "file:$p/y.foo" OTELPROF_LOG=warn
+one_line "$d/prof.err" "$p/y.foo" ".jsonl" "written as OTLP"
+for name in y.otlp y.otlp.gz y.pb y.jsonl.zst y.otep239; do
+    to "file:$p/$name" OTELPROF_LOG=warn
+    silent
+done
+end
 
 begin "a folder that does not exist"
 cannot "" "file:$d/none/x.otlp" "$d/none/x.otlp" "no such file"

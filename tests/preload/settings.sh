@@ -88,6 +88,40 @@ equal "standard error" "" "$(cat "$d/prof.err")"
 one_line "$d/log" OTELPROF_CPU_HZ
 end
 
+begin "a log file that cannot be opened: one line says so, and stderr takes the others"
+settings="OTELPROF_HEAP_INTERVAL=4k OTELPROF_CPU_HZ=x OTELPROF_INTERVAL=x OTELPROF_LOG_FILE=$d/none/log"
+prof "$host" exit
+equal "exit status" 3 "$status"
+equal "lines on standard error" 3 "$(wc -l < "$d/prof.err")"
+equal "lines about the log file" 1 "$(grep -c "OTELPROF_LOG_FILE=\"$d/none/log\" cannot be opened: no such file" "$d/prof.err")"
+for word in OTELPROF_CPU_HZ OTELPROF_INTERVAL; do
+    equal "lines about $word" 1 "$(grep -c "$word=\"x\"" "$d/prof.err")"
+done
+has_files ends
+end
+
+for value in a=b,c a=%zz a=%C3%28; do
+    begin "one line about OTEL_RESOURCE_ATTRIBUTES=$value"
+    settings="OTELPROF_HEAP_INTERVAL=4k OTEL_RESOURCE_ATTRIBUTES=$value"
+    prof "$host" exit
+    equal "exit status" 3 "$status"
+    one_line "$d/prof.err" OTEL_RESOURCE_ATTRIBUTES "\"${value#a=b,}\"" "allowed: " "using none"
+    equal "a" "" "$(judge attr a $(files ends))"
+    end
+done
+
+begin "one line about a spool that cannot be used"
+: > plain
+socket=$d/nobody
+run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="unix:$socket,file:$p/ends-0.otlp" OTELPROF_HEAP_INTERVAL=4k \
+    OTELPROF_SPOOL="$d/plain/spool" OTELPROF_SHUTDOWN_TIMEOUT=100ms "$host" exit
+equal "exit status" 3 "$?"
+equal "lines about the spool" 1 "$(grep -c 'OTELPROF_SPOOL cannot be used: not a folder' "$d/prof.err")"
+equal "lines about the socket" 1 "$(grep -c "cannot connect to unix:$socket: .*; the profile is lost\$" "$d/prof.err")"
+equal "lines on standard error" 2 "$(wc -l < "$d/prof.err")"
+has_files ends
+end
+
 begin "empty values count as unset"
 settings="OTELPROF_HEAP_INTERVAL=4k OTELPROF_CPU= OTELPROF_INTERVAL= OTELPROF_PROGRAMS= OTEL_SDK_DISABLED="
 prof "$host" exit
