@@ -374,6 +374,7 @@ static void flush_here(void *arg)
 {
     (void)arg;
     if (open_once() && otp_power_has_news()) {
+        otp_outputs_end();
         otp_pipeline_drain();
         otp_pipeline_flush(otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns, true);
     }

@@ -234,6 +234,22 @@ if small size=64k; then
 fi
 end
 
+begin "what was to be tried again and never arrived is said to be lost"
+mkdir gone
+env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$d/gone/x.otlp" OTELPROF_INTERVAL=50ms OTELPROF_CPU=false \
+    OTELPROF_HEAP_INTERVAL=1 OTELPROF_LOG_FILE="$d/log" "$loop" "$d/go" 30 > prof.out 2> prof.err &
+child=$!
+wait_for 20 test -f gone/x.otlp || bad "no file"
+mv gone elsewhere
+wait_for 20 grep -qs 'no such file or folder; the profile is kept and tried again$' log || bad "the log says nothing"
+: > go
+wait $child
+equal "exit status" 0 "$?"
+equal "standard error" "" "$(cat prof.err)"
+equal "lines of the log" 2 "$(wc -l < log)"
+tail -n 1 log | grep -q "$d/gone/x.*: no such file or folder; what was kept is lost\$" || bad "$(cat log)"
+end
+
 begin "a limit on the size of files"
 bare "$ends" exit
 run_to "$d/prof" sh -c "ulimit -f 1; LD_PRELOAD=$lib OTELPROF_OUTPUT=file:$p/x.otlp OTELPROF_HEAP_INTERVAL=1 \
