@@ -477,9 +477,9 @@ static void say_end(struct output *o, bool is_lost)
         return;
     }
     otp_sink_describe(&o->sink.base, &line);
-    otp_line_str(&line, !is_lost                             ? ""
+    otp_line_str(&line, !is_lost                           ? ""
                         : is_failing(o) && o->has_promised ? "; what was kept is lost"
-                                                             : "; the profile is lost");
+                                                           : "; the profile is lost");
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
 }
 

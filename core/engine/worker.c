@@ -42,7 +42,7 @@
 #define TLS_ABOVE ((size_t)4096) /* the control block */
 #define TICK_NS UINT64_C(1000000000)
 #define REFUSED_NS 20000000
-#define SCAN_AGAIN_NS UINT64_C(20000000) /* longer than a thread takes to make itself known */
+#define SCAN_AGAIN_NS UINT64_C(20000000)    /* longer than a thread takes to make itself known */
 #define WAIT_PIECES 400                     /* of 5 ms */
 #define GONE_PIECES 20000                   /* of 0.1 ms */
 #define FLUSH_LIMIT_NS UINT64_C(5000000000) /* for the sinks, in a flush that nobody waits for */

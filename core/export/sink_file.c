@@ -97,8 +97,8 @@ static enum otp_status check_name(struct otp_sink_file *f, const struct otp_fd *
                    OTP_SYS4(SYS_newfstatat, folder->fd, name, &st, here) == 0 &&
                    S_ISLNK(st.st_mode);
 
-    if (!is_link && (OTP_SYS4(SYS_newfstatat, folder->fd, name, &st, 0) != 0 ||
-                     S_ISREG(st.st_mode))) {
+    if (!is_link &&
+        (OTP_SYS4(SYS_newfstatat, folder->fd, name, &st, 0) != 0 || S_ISREG(st.st_mode))) {
         return OTP_OK;
     }
     bool is_folder = !is_link && S_ISDIR(st.st_mode);

@@ -122,8 +122,7 @@ static void check_types(struct otp_check *c, const struct otp_types *t, const ch
 /* A period of no type may be left out. */
 static void check_period(struct otp_check *c, const struct otp_profile *p)
 {
-    bool is_wanted =
-        type_of(c, &p->period_type).len > 0 || is_amount(type_of(c, &p->sample_type));
+    bool is_wanted = type_of(c, &p->period_type).len > 0 || is_amount(type_of(c, &p->sample_type));
 
     if (p->period < 0) {
         otp_check_report(c, "period", "%" PRId64 " is negative", p->period);
