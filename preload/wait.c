@@ -21,8 +21,8 @@ OTP_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timesp
                            const sigset_t *mask, size_t bytes);
 /* Under a name of our own here: newer headers declare it, older ones do not. */
 OTP_EXPORT int otp_epoll_pwait2(int epfd, struct epoll_event *events, int count,
-                                const struct timespec *timeout, const sigset_t *mask)
-    __asm__("epoll_pwait2");
+                                const struct timespec *timeout,
+                                const sigset_t *mask) __asm__("epoll_pwait2");
 
 OTP_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                      const sigset_t *mask)

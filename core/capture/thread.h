@@ -39,7 +39,7 @@ struct otp_thread {
     uint32_t state;      /* enum otp_thread_state, atomic */
     uint32_t generation; /* grows with each reuse; part of the timer's cookie */
     uint32_t number;     /* of this record */
-    int32_t tid; /* 0: nobody's yet, and always while FREE (pairs: THREAD-TID) */
+    int32_t tid;         /* 0: nobody's yet, and always while FREE (pairs: THREAD-TID) */
     uint32_t busy;
     uint32_t context;     /* atomic: the worker corrects it when the name changed behind our back */
     uint32_t names_epoch; /* of its name */

@@ -210,8 +210,9 @@ static size_t put_observations(const struct writer *w, const struct otp_plan_pro
 /* Fields of Sample. */
 enum { SAMPLE_STACK = 1, SAMPLE_ATTRS = 2, SAMPLE_LINK = 3, SAMPLE_VALUES = 4 };
 
-#define SHORT_ATTRS 18U /* a sample of that many is shorter than 128 bytes, whatever the numbers   \
-                         */
+#define SHORT_ATTRS                                                                                \
+    18U /* a sample of that many is shorter than 128 bytes, whatever the numbers                   \
+         */
 
 static unsigned char *put_number(unsigned char *to, uint32_t field, uint64_t v)
 {
