@@ -8,15 +8,25 @@ prepare() {
     project=dash
     [ -n "$quick" ] || project=bash
     source_of $project
+    once "$project-fresh" fresh
+}
+
+# The distribution's patches are newer than what was made from the files that they change: `make` would make that again.
+fresh() {
+    cd "$src/$project"
+    if [ $project = dash ]; then
+        autoreconf -fi
+    else
+        touch configure config.h.in
+    fi
 }
 
 # One folder for all passes, since the path is in what is built.
 cases() {
     prepare
     rm -rf "$src/here"
-    cp -r "$src/$project" "$src/here"
+    cp -a "$src/$project" "$src/here"
     cd "$src/here" || exit 1
-    [ -x configure ] || autoreconf -fi > /dev/null 2>&1
     under ./configure > configure.out 2>&1
     printf 'configure\tstatus %s\n' $?
     SOURCE_DATE_EPOCH=0 under make -j2 > make.out 2> make.err
