@@ -189,12 +189,19 @@ bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns)
     return true;
 }
 
-/* Sets the kernel's timer to the ends of t's periods. */
+/*
+ * Sets the kernel's timer to the ends of t's periods, never to one that is over: that would send a
+ * tick at once, also to a thread that sleeps, and end its wait.
+ */
 static bool set_timer(const struct otp_thread *t)
 {
     uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
     struct otp_pace p = pace_of(t, due);
     int64_t next = p.first_ns + (int64_t)((due & TOLD_MASK) * p.period_ns);
+    uint64_t now_ns;
+    if (p.period_ns != 0 && otp_timer_clock(t, &now_ns) && next <= (int64_t)now_ns) {
+        next += (((int64_t)now_ns - next) / (int64_t)p.period_ns + 1) * (int64_t)p.period_ns;
+    }
     struct itimerspec when;
     set_time(&when.it_interval, p.period_ns);
     set_time(&when.it_value, next > 0 ? (uint64_t)next : 1);
