@@ -158,7 +158,7 @@ OTP_EXPORT int sigpending(sigset_t *set)
     otp_real_init();
     int r = otp_real.sigpending(set);
     if (r == 0) {
-        otp_signals_hide_pending(set);
+        otp_signals_show_pending(set);
     }
     return r;
 }

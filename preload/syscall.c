@@ -9,7 +9,9 @@
 #include <sys/syscall.h>
 
 #include "core/base/annot.h"
+#include "core/base/atomic.h"
 #include "core/base/real.h"
+#include "core/capture/thread.h"
 #include "core/engine/engine.h"
 
 /* Where it jumps to; NULL until the first call. */
@@ -44,17 +46,22 @@ long otp_syscall_alone(long number, long a, long b)
 
 void otp_syscall_exit(long number, long status) __attribute__((noreturn));
 
-/* As _exit. */
+/* exit_group as _exit, exit as pthread_exit. */
 void otp_syscall_exit(long number, long status)
 {
     otp_real_init();
-    otp_engine_stop();
+    if (number == SYS_exit) {
+        otp_thread_end();
+        otp_store_relaxed(&otp_last_exit_status, (uint32_t)status);
+    } else {
+        otp_engine_stop();
+    }
     (void)otp_real.syscall(number, status);
     __builtin_unreachable();
 }
 
 _Static_assert(SYS_seccomp == 317 && SYS_unshare == 272 && SYS_setns == 308 &&
-                   SYS_exit_group == 231,
+                   SYS_exit_group == 231 && SYS_exit == 60,
                "the numbers in the assembly below");
 
 __asm__(".text\n"
@@ -70,6 +77,8 @@ __asm__(".text\n"
         "    cmp $308, %rdi\n"
         "    je otp_syscall_alone\n"
         "    cmp $231, %rdi\n"
+        "    je otp_syscall_exit\n"
+        "    cmp $60, %rdi\n"
         "    je otp_syscall_exit\n"
         "    test %r11, %r11\n"
         "    jz 1f\n"

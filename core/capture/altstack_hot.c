@@ -63,7 +63,7 @@ void otp_altstack_before(const stack_t *s)
     otp_signals_avoid_altstack();
     stop_all_of(t->tid);
     otp_signals_quiet();
-    otp_signals_drop_pending();
+    (void)otp_signals_drop_pending();
 }
 
 void otp_altstack_after(const stack_t *s, bool is_done)

@@ -70,8 +70,14 @@ void otp_signals_hide(sigset_t *set);
  */
 const sigset_t *otp_signals_wait_mask(const sigset_t *mask, sigset_t *copy);
 
-/* Takes ticks that are pending in the calling thread away. Context: hot. */
-void otp_signals_drop_pending(void);
+/*
+ * Takes ticks that are pending in the calling thread away; true when a signal of the same number is
+ * left that is none. Context: hot.
+ */
+bool otp_signals_drop_pending(void);
+/* Takes the tick's signal out of what sigpending says when nothing but a tick is pending. Context:
+ * hot. */
+void otp_signals_show_pending(sigset_t *set);
 /* Takes a pending tick out of what the host is told is pending. Context: hot. */
 void otp_signals_hide_pending(sigset_t *set);
 

@@ -203,18 +203,63 @@ bool otp_signals_start(bool wants_timer, void (*callback)(void))
     return true;
 }
 
-/* Gives a signal back. Setting it to "ignore" first throws away what is pending in any thread. */
+/* Signals of a number that are pending for the calling thread and not ours: one of its own, one of
+ * the process. */
+struct pending {
+    siginfo_t info[2];
+    unsigned count;
+};
+
+static bool is_tick(const siginfo_t *info)
+{
+    return info->si_code == SI_TIMER
+               ? otp_timer_is_cookie((uint64_t)(uintptr_t)info->si_value.sival_ptr)
+               : info->si_code >= POLL_IN && info->si_code <= POLL_HUP;
+}
+
+/* Takes all that is pending, ours too. All signals are blocked. */
+static void take_pending(int signo, struct pending *out)
+{
+    uint64_t bits = bit_of(signo);
+    struct timespec none = {0};
+    siginfo_t info;
+    out->count = 0;
+    while (OTP_SYS4(SYS_rt_sigtimedwait, &bits, &info, &none, SET_BYTES) > 0) {
+        if (!is_tick(&info) && out->count < OTP_ARRAY_LEN(out->info)) {
+            out->info[out->count++] = info;
+        }
+    }
+}
+
+/* Makes them pending again. Only the first thread may send as the kernel does to the whole process.
+ */
+static void put_pending(int signo, struct pending *p)
+{
+    int pid = otp_sys_getpid();
+    for (unsigned i = 0; i < p->count; i++) {
+        if (p->info[i].si_code == SI_TKILL ||
+            OTP_SYS3(SYS_rt_sigqueueinfo, pid, signo, &p->info[i]) < 0) {
+            (void)OTP_SYS4(SYS_rt_tgsigqueueinfo, pid, otp_sys_gettid(), signo, &p->info[i]);
+        }
+    }
+}
+
+/* Gives a signal back. Setting it to "ignore" first throws away ticks that are pending in any
+ * thread. */
 static void give_back(struct owned *o, bool has_pending)
 {
     uint32_t yes = 1;
+    struct pending own = {.count = 0};
     if (!otp_cas_acq_rel(&o->is_ours, &yes, 0)) {
         return;
     }
     if (has_pending) {
         struct kernel_action ignore = {.handler = KERNEL_IGNORE};
+        take_pending(o->signo, &own);
         (void)set_action(o->signo, &ignore, NULL);
     }
     (void)set_action(o->signo, &o->before, NULL);
+    put_pending(o->signo, &own);
 }
 
 /* Puts the tick's new signal (0: none) into the masks of the handlers that had the old one from us.
@@ -510,12 +555,28 @@ const sigset_t *otp_signals_wait_mask(const sigset_t *mask, sigset_t *copy)
     return copy;
 }
 
-void otp_signals_drop_pending(void)
+bool otp_signals_drop_pending(void)
 {
-    if (otp_load_acquire(&ticks.is_ours) != 0) {
-        uint64_t tick = bit_of(ticks.signo);
-        struct timespec none = {0};
-        while (OTP_SYS4(SYS_rt_sigtimedwait, &tick, 0, &none, SET_BYTES) > 0) {
-        }
+    struct held_mask mask;
+    struct pending own = {.count = 0};
+    if (otp_load_acquire(&ticks.is_ours) == 0) {
+        return false;
+    }
+    lock(&mask);
+    if (mask.is_blocked && otp_load_acquire(&ticks.is_ours) != 0) {
+        take_pending(ticks.signo, &own);
+        put_pending(ticks.signo, &own);
+    }
+    unlock(&mask);
+    return own.count > 0;
+}
+
+void otp_signals_show_pending(sigset_t *set)
+{
+    uint64_t bits;
+    memcpy(&bits, set, sizeof(bits));
+    if (otp_load_acquire(&ticks.is_ours) != 0 && (bits & bit_of(ticks.signo)) != 0 &&
+        !otp_signals_drop_pending()) {
+        otp_signals_hide_pending(set);
     }
 }

@@ -91,6 +91,10 @@ struct otp_tls {
     struct otp_labels *labels; /* NULL: none were ever pushed, or the thread is at its end */
 };
 
+/* What the thread that ended last gave to exit(2): the status of a process all of whose threads end
+ * in that way. */
+extern uint32_t otp_last_exit_status;
+
 /* Grows when a thread renames another: each then asks for its name at its next sample. */
 extern uint32_t otp_names_epoch;
 

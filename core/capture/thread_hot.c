@@ -23,6 +23,8 @@
 uint32_t otp_names_epoch;
 __thread struct otp_tls otp_tls __attribute__((tls_model("initial-exec")));
 
+uint32_t otp_last_exit_status;
+
 static struct otp_thread *chunks[MAX_CHUNKS];
 static uint32_t chunk_count;
 static uint32_t lowest_free; /* a hint: a lower one may be missed until it is freed again */
@@ -230,6 +232,7 @@ void otp_thread_name_for_profiles(const char *name)
 
 void otp_thread_end(void)
 {
+    otp_store_relaxed(&otp_last_exit_status, 0);
     struct otp_thread *t = otp_tls.thread;
     if (t == NULL || !otp_capture_is_there() || t->tid != otp_sys_gettid()) {
         return; /* a child of vfork or clone runs on the thread's memory but is not the thread */

@@ -82,6 +82,8 @@ void otp_timer_start_all(void);
 void otp_timer_follow_all(void);
 /* The value that t's timer sends with its signal: names record and generation. Context: any. */
 uint64_t otp_timer_cookie(const struct otp_thread *t);
+/* Whether a signal's value is one that a timer of ours sends. Context: any. */
+bool otp_timer_is_cookie(uint64_t value);
 /* The record that a timer's signal value names; NULL when it names none. Context: hot. */
 struct otp_thread *otp_timer_thread(uint64_t cookie);
 

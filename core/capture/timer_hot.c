@@ -23,9 +23,14 @@ uint64_t otp_timer_cookie(const struct otp_thread *t)
            t->number;
 }
 
+bool otp_timer_is_cookie(uint64_t value)
+{
+    return value >> 48 == COOKIE_MAGIC;
+}
+
 struct otp_thread *otp_timer_thread(uint64_t cookie)
 {
-    if (cookie >> 48 != COOKIE_MAGIC) {
+    if (!otp_timer_is_cookie(cookie)) {
         return NULL;
     }
     struct otp_thread *t = otp_thread_get((uint32_t)(cookie & 0xffffffU));

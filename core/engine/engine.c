@@ -521,7 +521,7 @@ void otp_engine_before_exec(void)
     if (otp_capture_is_on() && otp_settings.is_perf_used && otp_engine.pid == otp_sys_getpid()) {
         otp_settings.wants_perf = false;
         quiet();
-        otp_signals_drop_pending();
+        (void)otp_signals_drop_pending();
     }
 }
 

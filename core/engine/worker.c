@@ -14,12 +14,14 @@
  */
 #define _GNU_SOURCE /* clone flags */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "core/base/annot.h"
@@ -28,6 +30,7 @@
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/perf.h"
+#include "core/capture/thread.h"
 #include "core/engine/control.h"
 #include "core/engine/creds.h"
 #include "core/engine/outputs.h"
@@ -35,6 +38,7 @@
 #include "core/engine/power.h"
 #include "core/engine/rates.h"
 #include "core/engine/state.h"
+#include "core/resource/textfile.h"
 
 #define STACK_BYTES ((size_t)320 << 10)
 #define TLS_BELOW                                                                                  \
@@ -222,6 +226,31 @@ static void flush_in_time(uint64_t now, uint64_t interval)
     next_flush += (now - next_flush) / interval * interval + interval;
 }
 
+/*
+ * Whether the host's threads are all gone, by the system call that ends one thread: then the
+ * process would live on for our sake. The first thread stays listed when it has ended, as a zombie.
+ * Source: proc(5).
+ */
+static bool is_host_gone(void)
+{
+    struct stat st;
+    char text[512];
+    if (OTP_SYS4(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &st, 0) < 0 || st.st_nlink > 4) {
+        return false;
+    }
+    size_t len = otp_textfile_read(NULL, "/proc/self/stat", text, sizeof(text));
+    while (len > 0 && text[len - 1] != ')') {
+        len--; /* the name may hold anything; the state is behind it */
+    }
+    return len > 0 && len + 1 < sizeof(text) && (text[len + 1] == 'Z' || text[len + 1] == 'X');
+}
+
+static void flush_the_last(void)
+{
+    otp_pipeline_drain();
+    otp_pipeline_flush(otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns, true);
+}
+
 /* Until it is told to end. */
 static void run(void)
 {
@@ -243,6 +272,10 @@ static void run(void)
         }
         if (now >= next_scan) {
             next_scan = look_around(now);
+            if (is_host_gone()) {
+                flush_the_last();
+                (void)OTP_SYS1(SYS_exit, otp_load_relaxed(&otp_last_exit_status));
+            }
         }
         if (now >= next_flush) {
             flush_in_time(now, interval);
@@ -317,7 +350,10 @@ static bool launch(void)
 void otp_worker_ensure(void)
 {
     uint32_t expected = WORKER_NONE;
+    /* A child that fork's handlers do not know of is left alone: a thread of ours would outlive it.
+     */
     if (otp_load_relaxed(&worker_state) != WORKER_NONE || otp_load_acquire(&is_held) != 0 ||
+        otp_engine.pid != otp_sys_getpid() ||
         !otp_cas_acq_rel(&worker_state, &expected, WORKER_STARTING)) {
         return;
     }
