@@ -45,7 +45,10 @@ static size_t bucket_count(uint32_t idx)
 
 OTP_INLINE struct bucket bucket_of(uint32_t idx, uintptr_t addr)
 {
+    /* Blocks lie at even steps in several arenas at once: one multiplication leaves heaps of them.
+     */
     uint64_t h = (uint64_t)addr * 0x9e3779b97f4a7c15U;
+    h = (h ^ h >> 32) * 0xd6e8feb86659fd93U;
     size_t at = h >> (64 - (FIRST_BITS + MORE_BITS * idx));
     struct keys *keys = levels[idx];
     struct items *items = (struct items *)(void *)(keys + bucket_count(idx));
