@@ -21,7 +21,7 @@
 #include "core/base/real.h"
 
 #define TRAP_FLAG 0x100
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 /* Instructions; with a sanitizer inside, each is a long way. */
 #ifdef OTP_SANITIZER
 #define MOST 6000U
