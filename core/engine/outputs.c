@@ -40,7 +40,7 @@ struct output {
         union otp_peer peer;
     } sink;
     bool has_peer;      /* which member of the union */
-    bool has_promised;  /* the log says that the profiles of the present trouble are kept */
+    bool has_promised;  /* of a file: the log says that its profiles are kept */
     size_t request_max; /* bytes before compression; a larger message goes out in parts */
     struct kept *oldest;
     struct kept *newest;
@@ -83,16 +83,15 @@ static void say_failure(struct output *o, const char *outlook)
     struct otp_line line = {0};
     otp_sink_describe(&o->sink.base, &line);
     otp_line_str(&line, outlook);
-    o->has_promised = outlook == will_try;
+    o->has_promised = outlook == will_try && !o->has_peer;
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
 }
 
-/* At the end of the process only the last word counts: see end_one. */
+/* At the end of the process a file is not tried again; a peer is, for a moment. */
 static void log_failure(struct output *o)
 {
-    if (!is_ending) {
-        say_failure(o, o->sink.base.is_hopeless ? is_off : will_try);
-    }
+    const char *at_end = o->has_peer ? "" : "; the profile is lost";
+    say_failure(o, o->sink.base.is_hopeless ? is_off : is_ending ? at_end : will_try);
 }
 
 static void log_success(struct output *o)
@@ -468,18 +467,18 @@ static bool has_queued(void)
     return false;
 }
 
-/* The last word on an output: what failed, unless that has been said, and what became of it. */
+/* The last word on an output, unless its trouble has been said. */
 static void say_end(struct output *o, bool is_lost)
 {
-    bool is_well = !is_lost && o->sink.base.failed_step == NULL;
     struct otp_line line = {0};
-    if (is_well || (is_failing(o) && !(is_lost && o->has_promised))) {
+    bool is_broken = is_lost && is_failing(o) && o->has_promised;
+    if (!is_broken && (is_failing(o) || (!is_lost && o->sink.base.failed_step == NULL))) {
         return;
     }
     otp_sink_describe(&o->sink.base, &line);
-    otp_line_str(&line, !is_lost                           ? ""
-                        : is_failing(o) && o->has_promised ? "; what was kept is lost"
-                                                           : "; the profile is lost");
+    otp_line_str(&line, is_broken ? "; what was kept is lost"
+                        : is_lost ? "; the profile is lost"
+                                  : "");
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
 }
 
