@@ -199,10 +199,10 @@ def timestamps():
     # Where each time says one sample, the number of samples is not told a second time.
     check_times(run, [k for k in ("cpu", "samples") if run.profiles(k)])
     spread("cpu: the total", truth, run.site("cpu", "burn_until"), total_sigma(1e7, 2))
-    run = Run([host("sites"), "malloc", "64:3000000", "9000:60000:500"],
+    run = Run([host("sites"), "malloc", "64:12000000", "9000:60000:500"],
               dict(settings, CPU="false", INTERVAL="20ms"))
     check_times(run, ("alloc_objects", "alloc_space"))
-    for i, (size, count) in enumerate(((64, 3000000), (9000, 60000))):
+    for i, (size, count) in enumerate(((64, 12000000), (9000, 60000))):
         p = -math.expm1(-(size + 1) / 65536)
         spread("alloc_space of %d B: the total" % size, count * size,
                run.site("alloc_space", "site_%d" % i), size * math.sqrt(count * (1 - p) / p))
