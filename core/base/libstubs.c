@@ -5,7 +5,7 @@
  * so inside a foreign process they cannot allocate, lock, open, print or make a system call behind
  * our back. A name that nobody defines here fails the link.
  *
- * I1 A stub changes nothing outside its arguments and never waits.
+ * I1 A stand-in changes nothing outside its arguments and never waits.
  * I2 Allocation fails: every library is handed an allocator of ours, or must do without.
  * I3 errno reads as EBADF: libunwind repeats calls while it reads EINTR or EAGAIN.
  * Context: hot.
@@ -20,7 +20,7 @@
 #include "core/base/annot.h"
 #include "core/base/fmt.h"
 
-/* One line per stub: prototype and definition, because no header has a use for these names. */
+/* One line per stand-in: prototype and definition, because no header has a use for these names. */
 #define OTP_STUB(type, name, params)                                                               \
     type otp_stub_##name params;                                                                   \
     type otp_stub_##name params

@@ -107,7 +107,7 @@ static uint32_t symbol_of_slot(const struct stubs *s, uint64_t addr)
     return low < s->count && s->slots[low].addr == addr ? s->slots[low].symbol : NO_SYMBOL;
 }
 
-/* The symbol of jump slot relocation number idx, which a lazy stub pushes for the resolver. */
+/* The symbol of jump slot relocation number idx, which a lazy entry pushes for the resolver. */
 static uint32_t symbol_of_relocation(const struct stubs *s, uint32_t idx)
 {
     unsigned char raw[RELA_BYTES];
@@ -125,7 +125,7 @@ static uint32_t symbol_of_relocation(const struct stubs *s, uint32_t idx)
 }
 
 /*
- * The symbol that the stub with this code jumps to. The code is [endbr64] push $index, or
+ * The symbol that the entry with this code jumps to. The code is [endbr64] push $index, or
  * [endbr64] [mov $index, %r11d] [bnd] jmp *slot(%rip).
  */
 static uint32_t symbol_of_stub(const struct stubs *s, const unsigned char *code, size_t len,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names for the stubs of the procedure linkage table, which have no symbols: a stub jumps through a
+ * Names for the entries of the procedure linkage table, which have no symbols: one jumps through a
  * slot of the global offset table, and the relocation of that slot names the function. This holds
  * for lazy, non-lazy, IBT and MPX layouts of all linkers. Source: x86-64 psABI, "Procedure Linkage
  * Table" and "Indirect Branch Tracking".
@@ -12,9 +12,9 @@
 #include "core/symbol/elf.h"
 #include "core/symbol/symtab.h"
 
-/* Adds a stub entry, named in the dynamic string table, for each stub that can be read. dynsym is
- * the part that was added for it; elf has its sections loaded. NO_MEMORY; an object without stubs
- * is OTP_OK. Context: worker. */
+/* Adds a symbol, named in the dynamic string table, for each entry that can be read. dynsym is
+ * the part that was added for it; elf has its sections loaded. NO_MEMORY; an object without such
+ * entries is OTP_OK. Context: worker. */
 enum otp_status otp_plt_add(struct otp_symtab *t, const struct otp_elf *elf,
                             const struct otp_symtab_part *dynsym);
 

@@ -198,7 +198,7 @@ size_t otp_symbols_count(const struct otp_symbols *s)
     return s->table.count;
 }
 
-/* The name of a stub is put together behind its function's name in s->name. */
+/* The name of a linkage table entry is put together behind its function's name in s->name. */
 static bool add_stub_suffix(struct otp_symbols *s, struct otp_text *name)
 {
     if (name->data != (const char *)s->name.data) {

@@ -27,8 +27,8 @@ enum otp_symtab_names {
 
 /*
  * 16 bytes a function. The key holds the start address above 8 bits of rank, so that one comparison
- * sorts by address and puts the best name of an address first: bit 7 not a PLT stub (mold gives
- * stubs symbols of its own making), 6 no type (assembly), 5 no size, 4-3 binding (0 global, 1 weak,
+ * sorts by address and puts the best name of an address first: bit 7 not of the PLT (mold gives
+ * those symbols of its own making), 6 no type (assembly), 5 no size, 4-3 binding (0 global, 1 weak,
  * 2 local), 0 the string table.
  */
 struct otp_symtab_entry {
@@ -93,7 +93,7 @@ static inline uint64_t otp_symtab_start(const struct otp_symtab_entry *e)
     return e->key >> 8;
 }
 
-/* Is an entry a stub of the procedure linkage table? */
+/* Is it a symbol of the procedure linkage table? */
 static inline bool otp_symtab_is_stub(const struct otp_symtab_entry *e)
 {
     return (e->key & OTP_SYMTAB_RANK_NOT_STUB) == 0;

@@ -21,12 +21,9 @@ if [ -f "$doc/CHANGELOG.md" ]; then
     gzip -9n "$doc/changelog"
 fi
 cat > "$doc/copyright" << END
-Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
-Upstream-Name: libotelprof
+libotelprof is distributed under the Apache License, version 2.0.
 
-Files: *
-License: Apache-2.0
- On Debian systems the text of the licence is in /usr/share/common-licenses/Apache-2.0.
+On Debian systems the text of the licence is in /usr/share/common-licenses/Apache-2.0.
 END
 find "$stage" -type d -exec chmod 755 {} +
 
