@@ -200,18 +200,18 @@ static void *live_on(void *unused)
 START_TEST(test_a_change_while_the_thread_takes_its_periods)
 {
     static const uint64_t periods[] = {10 * MS, 1 * MS, 7 * MS, 2 * MS};
-    const unsigned changes = 8000;
+    const unsigned changes = 20000;
     pthread_t other;
     race.thread = fresh(periods[0]);
     ck_assert_int_eq(pthread_create(&other, NULL, live_on, NULL), 0);
     uint64_t last = 0;
     for (unsigned i = 1; i <= changes; i++) {
-        uint64_t now;
-        while ((now = __atomic_load_n(&race.clock, __ATOMIC_ACQUIRE)) == last) {
+        /* Drawn, not read: the clock stands longest where a period has just been taken. */
+        last += 100000 + below(900000);
+        while (__atomic_load_n(&race.clock, __ATOMIC_ACQUIRE) < last) {
             sched_yield();
         }
-        last = now;
-        otp_timer_change(race.thread, now, periods[i % OTP_ARRAY_LEN(periods)]);
+        otp_timer_change(race.thread, last, periods[i % OTP_ARRAY_LEN(periods)]);
     }
     __atomic_store_n(&race.is_over, 1, __ATOMIC_RELEASE);
     pthread_join(other, NULL);
@@ -220,7 +220,7 @@ START_TEST(test_a_change_while_the_thread_takes_its_periods)
     /* Each change rounds by at most a period, by chance: 10 ms / sqrt(6) each, 6 sigma. */
     double allowed = 6 * 10e6 / sqrt(6) * sqrt(changes);
     ck_assert_double_le(fabs((double)race.told - end), allowed);
-    ck_assert_double_gt(end, allowed);
+    ck_assert_double_gt(end, 2 * allowed);
     otp_thread_unclaim(race.thread);
 }
 END_TEST
