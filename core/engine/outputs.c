@@ -39,9 +39,10 @@ struct output {
         struct otp_sink_file file;
         union otp_peer peer;
     } sink;
-    bool has_peer;      /* which member of the union */
-    bool has_promised;  /* of a file: the log says that its profiles are kept */
-    size_t request_max; /* bytes before compression; a larger message goes out in parts */
+    bool has_peer;         /* which member of the union */
+    bool has_promised;     /* of a file: the log says that its profiles are kept */
+    struct otp_line cause; /* of the last failure, while the process ends; empty: none */
+    size_t request_max;    /* bytes before compression; a larger message goes out in parts */
     struct kept *oldest;
     struct kept *newest;
     size_t kept_bytes;
@@ -87,11 +88,16 @@ static void say_failure(struct output *o, const char *outlook)
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
 }
 
-/* At the end of the process a file is not tried again; a peer is, for a moment. */
+/* At the end of the process there is one word on an output, when it is known what became of it: see
+ * say_end. */
 static void log_failure(struct output *o)
 {
-    const char *at_end = o->has_peer ? "" : "; the profile is lost";
-    say_failure(o, o->sink.base.is_hopeless ? is_off : is_ending ? at_end : will_try);
+    if (!is_ending) {
+        say_failure(o, o->sink.base.is_hopeless ? is_off : will_try);
+    } else if (!is_failing(o)) {
+        o->cause.len = 0;
+        otp_sink_describe(&o->sink.base, &o->cause);
+    }
 }
 
 static void log_success(struct output *o)
@@ -475,7 +481,11 @@ static void say_end(struct output *o, bool is_lost)
     if (!is_broken && (is_failing(o) || (!is_lost && o->sink.base.failed_step == NULL))) {
         return;
     }
-    otp_sink_describe(&o->sink.base, &line);
+    if (o->cause.len > 0) {
+        line = o->cause; /* not that the time is up */
+    } else {
+        otp_sink_describe(&o->sink.base, &line);
+    }
     otp_line_str(&line, is_broken ? "; what was kept is lost"
                         : is_lost ? "; the profile is lost"
                                   : "");

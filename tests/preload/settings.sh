@@ -117,7 +117,7 @@ run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="unix:$socket,file:$p/end
     OTELPROF_SPOOL="$d/plain/spool" OTELPROF_SHUTDOWN_TIMEOUT=100ms "$host" exit
 equal "exit status" 3 "$?"
 equal "lines about the spool" 1 "$(grep -c 'OTELPROF_SPOOL cannot be used: not a folder' "$d/prof.err")"
-equal "lines about the socket" 1 "$(grep -c "cannot connect to unix:$socket: " "$d/prof.err")"
+equal "lines about the socket" 1 "$(grep -c "cannot connect to unix:$socket: .*; the profile is lost\$" "$d/prof.err")"
 equal "lines on standard error" 2 "$(wc -l < "$d/prof.err")"
 has_files ends
 end
