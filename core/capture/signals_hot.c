@@ -91,7 +91,8 @@ static void on_deadly(int signo, siginfo_t *info, void *context)
         callback();
     }
     struct kernel_action none = {.handler = KERNEL_DEFAULT};
-    bool is_default_again = set_action(signo, &none, NULL);
+    /* Once more when it is refused: only this way is the process seen to die of the signal. */
+    bool is_default_again = set_action(signo, &none, NULL) || set_action(signo, &none, NULL);
     /* Blocked while this handler runs; the default happens when it returns. */
     if (!is_default_again || (OTP_SYS3(SYS_tgkill, otp_sys_getpid(), otp_sys_gettid(), signo) < 0 &&
                               OTP_SYS2(SYS_kill, otp_sys_getpid(), signo) < 0)) {

@@ -22,13 +22,19 @@ __attribute__((noinline)) static void works(long ms)
     struct timespec ts;
     long end = -1;
     long now;
+    int round = 0;
     do {
-        for (int i = 0; i < 50; i++) {
+        /* So many blocks, however fast the machine is; the rest of the time is computing. */
+        for (int i = 0; i < 50 && round < 20; i++) {
             void *p = malloc(2000 + (size_t)i);
             kept = p;
             memset(p, i, 2000);
             free(p);
         }
+        for (int i = 0; i < 20000; i++) {
+            __asm__ volatile("" ::: "memory");
+        }
+        round++;
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
         now = (long)(ts.tv_sec * 1000 + ts.tv_nsec / 1000000);
         end = end < 0 ? now + ms : end;

@@ -45,9 +45,8 @@
 #define MAX_CALLS 64
 #define MAX_RANGES 4096
 #define RUN_LIMIT_MS 30000
-#define OWN_LINES_MAX 40 /* of the library, in one run */
-#define FAULTS_MAX                                                                                 \
-    300000U /* far beyond what the work of a run asks for; without a pause it is millions */
+#define OWN_LINES_MAX 40  /* of the library, in one run */
+#define FAULTS_MAX 30000U /* beyond that it asks again and again without a pause */
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 struct name {
