@@ -184,7 +184,7 @@ static struct otp_thread *begin(size_t size, const struct otp_regs *regs)
     if (!otp_thread_enter(t, otp_regs_sp(regs))) {
         return NULL;
     }
-    t->cost.began_ns = t->cost.allocs % OTP_COST_EACH == 0 ? otp_sys_thread_cpu_ns() : 0;
+    t->cost.began_ns = otp_cost_weight(t->cost.allocs + 1) != 0 ? otp_sys_thread_cpu_ns() : 0;
     return t;
 }
 
@@ -196,7 +196,7 @@ static void note_cost(struct otp_thread *t)
         uint64_t one = otp_sys_thread_cpu_ns() - c->began_ns;
         uint64_t clock = otp_load_relaxed(&otp_cost_clock_ns);
         one = one > clock ? one - clock : 0;
-        otp_store_relaxed(&c->alloc_ns, c->alloc_ns + one * OTP_COST_EACH);
+        otp_store_relaxed(&c->alloc_ns, c->alloc_ns + one * otp_cost_weight(c->allocs));
     }
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What profiling costs the host's threads. One event in OTP_COST_EACH is measured by the thread's
- * CPU clock and counts for all of them; the kernel's part of a signal, which no clock inside the
- * handler sees, is a constant. What the worker costs is its own thread's CPU time.
+ * What profiling costs the host's threads. Some events are measured by the thread's CPU clock and
+ * count for those since the one measured before; the kernel's part of a signal, which no clock
+ * inside the handler sees, is a constant. What the worker costs is its own thread's CPU time.
  */
 #ifndef OTP_CAPTURE_COST_H
 #define OTP_CAPTURE_COST_H
@@ -10,6 +10,18 @@
 #include <stdint.h>
 
 #define OTP_COST_EACH 16U
+/*
+ * How many events the measurement of a thread's n-th stands for (n from 1); 0: it is not measured.
+ * The first ones, which find everything cold, stand for few: a thread of four ticks has not paid
+ * for sixteen first ones.
+ */
+static inline uint64_t otp_cost_weight(uint64_t n)
+{
+    if (n > OTP_COST_EACH) {
+        return n % OTP_COST_EACH == 0 ? OTP_COST_EACH : 0;
+    }
+    return (n & (n - 1)) == 0 ? n - n / 2 : 0;
+}
 /* Delivery and return of one signal (docs/PERFORMANCE.md). */
 #define OTP_COST_SIGNAL_NS UINT64_C(2300)
 

@@ -159,9 +159,10 @@ static void note_cost(struct otp_thread *t, uint64_t began_ns)
 {
     uint64_t ticks = t->cost.ticks + 1;
     otp_store_relaxed(&t->cost.ticks, ticks);
-    if (ticks % OTP_COST_EACH == 1) {
+    uint64_t weight = otp_cost_weight(ticks);
+    if (weight != 0) {
         uint64_t one = otp_sys_thread_cpu_ns() - began_ns + OTP_COST_SIGNAL_NS;
-        otp_store_relaxed(&t->cost.tick_ns, t->cost.tick_ns + one * OTP_COST_EACH);
+        otp_store_relaxed(&t->cost.tick_ns, t->cost.tick_ns + one * weight);
     }
 }
 

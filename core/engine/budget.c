@@ -8,7 +8,7 @@
 #define FLOOR 0.0005
 /* What may be spent before it was earned, in CPU time of the process: a start has costs of its own.
  */
-#define HEAD_START_NS 10e9
+#define HEAD_START_NS 2e9
 #define CALM_STEPS 10U /* before the rates go up */
 #define ROOM 0.8       /* of the budget, that twice the cost must fit into */
 #define JUMP_MAX 3U    /* levels in one step */

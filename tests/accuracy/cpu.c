@@ -25,9 +25,7 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 #define MS UINT64_C(1000000)
-#define CHUNK                                                                                      \
-    240000 /* steps of burning: a fraction of a millisecond, beside which reading the clock is     \
-              nothing */
+#define CHUNK 60000 /* steps of burning: a fraction of a millisecond */
 #define MAX_THREADS 256
 
 static uint64_t thread_cpu(void)
@@ -73,6 +71,7 @@ struct job {
     const char *name;
     uint64_t cpu_ns; /* how much to use */
     int percent[3];  /* of each function */
+    long chunks;     /* in a piece, so many that reading the clock is nothing beside them; 0: one */
     uint64_t used[3];
     uint64_t seed;
     uint64_t burst_us;
@@ -88,7 +87,7 @@ static uint64_t piece(struct job *j, uint64_t before)
     uint64_t r = next_random(&j->seed);
     int at = (int)(r % 100);
     int f = at < j->percent[0] ? 0 : at < j->percent[0] + j->percent[1] ? 1 : 2;
-    burners[f](CHUNK + (long)(r >> 40) % CHUNK);
+    burners[f]((j->chunks + (j->chunks == 0)) * (CHUNK + (long)(r >> 40) % CHUNK));
     uint64_t now = thread_cpu();
     j->used[f] += now - before;
     return now;
@@ -144,10 +143,10 @@ static void do_shares(long ms, long unused)
     (void)unused;
     uint64_t unit = (uint64_t)ms * MS;
     struct job jobs[] = {
-        {.name = "t0", .cpu_ns = 2 * unit, .percent = {100, 0, 0}},
-        {.name = "t1", .cpu_ns = 2 * unit, .percent = {50, 50, 0}},
-        {.name = "t2", .cpu_ns = 3 * unit, .percent = {10, 30, 60}},
-        {.name = "t3", .cpu_ns = 1 * unit, .percent = {0, 5, 95}},
+        {.name = "t0", .cpu_ns = 2 * unit, .percent = {100, 0, 0}, .chunks = 16},
+        {.name = "t1", .cpu_ns = 2 * unit, .percent = {50, 50, 0}, .chunks = 16},
+        {.name = "t2", .cpu_ns = 3 * unit, .percent = {10, 30, 60}, .chunks = 16},
+        {.name = "t3", .cpu_ns = 1 * unit, .percent = {0, 5, 95}, .chunks = 16},
     };
     run_all(jobs, 4);
     tell_functions(jobs, 4);

@@ -41,9 +41,8 @@ def shares():
             for f in ("burn_a", "burn_b", "burn_c"):
                 key = t + "." + f
                 if 0 < truth[key] < truth[t]:
-                    # The clock is read between two pieces: a hundredth of the time, seen by the kernel's ticks alone.
-                    clock = share_sigma(truth[t], 0.01 * truth[t], 1.5 * TICK)
-                    sigma = math.hypot(share_sigma(truth[t], truth[key], sample_period(run)), 1e9 / hz / 2, clock)
+                    sigma = math.hypot(share_sigma(truth[t], truth[key], sample_period(run)),
+                                       1e9 / hz / 2)
                     spread("%d Hz, %s in %s" % (hz, f, t), truth[key], run.site("cpu", f, t), sigma)
 
 
@@ -219,8 +218,11 @@ def check_times(run, kinds):
                 samples += len(s.times)
                 outside += sum(not p.time <= t < p.time + p.duration for t in s.times)
                 unequal += bool(s.values) and len(s.values) != len(s.times)
-        # The number of samples has times only where one of them stood for several periods.
-        at_least("%s: times" % kind, 1 if kind == "samples" else 20, samples)
+        if kind == "samples":  # is told where one of them stood for several periods, and then of all
+            exact("samples: times, those of cpu in the same flushes",
+                  sum(len(s.times) for f in run.flushes if "samples" in f for s in f["cpu"].samples), samples)
+        else:
+            at_least("%s: times" % kind, 20, samples)
         exact("%s: times outside of their flush" % kind, 0, outside)
         exact("%s: samples with unequal numbers of values and times" % kind, 0, unequal)
     spread_of = [p.time for p in run.profiles(kinds[0])]

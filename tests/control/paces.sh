@@ -190,6 +190,17 @@ consistent
 between "bytes" $((sum - sum / 50)) $((sum + sum / 50)) "$(judge site alloc_space alloc_a $(files))"
 end
 
+begin "many short threads, each with its first samples, stay within the usual budget"
+cp "$hosts/preload/burn" "$d/burn" 2> /dev/null || ${CC:-gcc} -O1 -o "$d/burn" "$top/tests/preload/burn.c" -pthread
+for i in 1 2 3; do
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/burn-$i.otlp.gz" OTELPROF_CPU_BUDGET=1% OTELPROF_CPU_HZ=1000 \
+        OTELPROF_INTERVAL=200ms "$d/burn" 4 64
+    equal "exit status" 0 "$?"
+done
+strict
+equal "period" 1000000 "$(periods cpu)"
+end
+
 begin "an interval of 1 is exact whatever it costs, and that does not lower the CPU rate"
 play OTELPROF_CONTROL=true OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_BUDGET=20%
 sum=0
