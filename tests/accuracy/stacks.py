@@ -146,7 +146,9 @@ def deep():
         inner = [(f, n) for f, n in rows if "deep" in f]
         holds("%d: samples" % depth, inner)
         cut = [f for f, _ in inner if f[-1] == "[truncated]"]
-        shallow = [f for f, _ in inner if f[-1] != "[truncated]" and len(f) >= depth]
+        # Without the mark a stack is whole, of any length; also one of just as many frames as are kept.
+        shallow = [f for f, _ in inner if f[-1] != "[truncated]" and
+                   (len(f) > depth or not ROOT.match(f[-1]))]
         exact("%d: deepest stack, its mark included" % depth, depth + 1, max(len(f) for f in cut))
         exact("%d: stacks that are cut without a mark" % depth, 0, len(shallow))
     rows, _ = samples("shallow", 300, False)
