@@ -41,5 +41,7 @@ void otp_names_refresh(struct otp_thread *t)
 bool otp_names_is_gone(const struct otp_thread *t)
 {
     int32_t tid = otp_load_acquire(&t->tid); /* pairs: THREAD-TID */
-    return tid != 0 && OTP_SYS3(SYS_tgkill, otp_sys_getpid(), tid, 0) == -ESRCH;
+    bool is_gone = tid != 0 && OTP_SYS3(SYS_tgkill, otp_sys_getpid(), tid, 0) == -ESRCH;
+    (void)otp_load_acquire(&t->state); /* pairs: THREAD-END, so all that it ever wrote is seen */
+    return is_gone;
 }

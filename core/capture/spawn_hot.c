@@ -75,9 +75,9 @@ void otp_spawn_cloned(int32_t tid, int (*start)(void *))
     }
     otp_thread_prepare(t, NULL, NULL, 0);
     t->start_c11 = start;
-    t->tid = tid;
     t->is_adopted = 1;
     t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid);
+    otp_store_release(&t->tid, tid); /* pairs: THREAD-TID */
     otp_thread_set_name(t, t->start_name);
     if (!otp_timer_start_from_birth(t)) {
         otp_thread_unclaim(t); /* it may have ended already */

@@ -244,7 +244,7 @@ void otp_thread_end(void)
     otp_labels_end(); /* the record, and what belongs to it, may soon be another thread's */
     /* What runs after this (destructors of thread-specific data) may still allocate and use the
      * record. */
-    otp_store_release(&t->state, OTP_THREAD_ENDED);
+    otp_store_release(&t->state, OTP_THREAD_ENDED); /* pairs: THREAD-END */
     if (otp_add_relaxed(&ended_count, 1) % WAKE_EACH_ENDED == WAKE_EACH_ENDED - 1 &&
         otp_load_relaxed(&otp_worker_alive) != 0) {
         otp_capture_wake();

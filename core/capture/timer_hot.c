@@ -324,7 +324,7 @@ void otp_timer_stop_all(void)
 
 static bool is_live(const struct otp_thread *t)
 {
-    return otp_load_acquire(&t->state) == OTP_THREAD_LIVE && t->tid != 0;
+    return otp_load_acquire(&t->state) == OTP_THREAD_LIVE && otp_load_relaxed(&t->tid) != 0;
 }
 
 /* Whether a thread has a record of its own besides the one that the worker made for it. */
@@ -332,7 +332,7 @@ static bool has_other(const struct otp_thread *adopted)
 {
     const struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
-        if (t != adopted && is_live(t) && t->tid == adopted->tid) {
+        if (t != adopted && is_live(t) && otp_load_relaxed(&t->tid) == adopted->tid) {
             return true;
         }
     }

@@ -247,6 +247,12 @@ static void collect(bool is_second)
     }
 }
 
+static bool has_records(const struct otp_thread *t)
+{
+    const struct otp_ring *r = otp_load_acquire(&t->ring); /* pairs: RING-BIRTH */
+    return r != NULL && otp_ring_used(r) > 0;
+}
+
 void otp_pipeline_drain(void)
 {
     otp_thread_keys_expire();
@@ -260,13 +266,10 @@ void otp_pipeline_drain(void)
         if (state == OTP_THREAD_FREE) {
             continue;
         }
-        struct otp_ring *r = otp_load_acquire(&t->ring); /* pairs: RING-BIRTH */
-        bool has_work = r != NULL && otp_ring_used(r) > 0;
-        if (has_work) {
+        if (has_records(t)) {
             otp_names_refresh(t);
-            drain_ring(r);
-        }
-        if (!has_work && otp_names_is_gone(t)) {
+            drain_ring(t->ring);
+        } else if (otp_names_is_gone(t) && !has_records(t)) { /* nor any that came last of all */
             otp_perf_close(t);
             otp_cost_retire(t);
             otp_thread_recycle(t);

@@ -50,7 +50,7 @@ OTP_INLINE struct bucket bucket_of(uint32_t idx, uintptr_t addr)
     uint64_t h = (uint64_t)addr * 0x9e3779b97f4a7c15U;
     h = (h ^ h >> 32) * 0xd6e8feb86659fd93U;
     size_t at = h >> (64 - (FIRST_BITS + MORE_BITS * idx));
-    struct keys *keys = levels[idx];
+    struct keys *keys = otp_load_relaxed(&levels[idx]); /* there before it was counted */
     struct items *items = (struct items *)(void *)(keys + bucket_count(idx));
     return (struct bucket){.keys = keys + at, .items = items + at};
 }
@@ -168,9 +168,10 @@ uint64_t otp_live_count(void)
     uint64_t sum = 0;
     uint32_t count = otp_load_acquire(&level_count); /* pairs: LIVE-LEVEL */
     for (uint32_t n = 0; n < count; n++) {
+        const struct keys *keys = otp_load_relaxed(&levels[n]);
         for (size_t b = 0; b < bucket_count(n); b++) {
             for (unsigned i = 0; i < WAYS; i++) {
-                sum += otp_load_relaxed(&levels[n][b].of[i]) > KEY_BUSY;
+                sum += otp_load_relaxed(&keys[b].of[i]) > KEY_BUSY;
             }
         }
     }

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include "core/base/atomic.h"
 #include "core/ledger/ledger.h"
 
 #define OTP_LEDGER_BUCKETS 65536U
@@ -39,7 +40,7 @@ static inline size_t otp_ledger_class(size_t tag_bytes)
 
 static inline struct otp_account **otp_ledger_tag_bucket(uint64_t hash)
 {
-    return &otp_ledger_tag_buckets[(uint32_t)hash & (OTP_LEDGER_BUCKETS - 1)];
+    return otp_load_relaxed(&otp_ledger_tag_buckets) + ((uint32_t)hash & (OTP_LEDGER_BUCKETS - 1));
 }
 
 #endif

@@ -33,7 +33,8 @@ bool otp_ledger_wants_collection(void)
 /*
  * What was given back comes first. A cell that is free is pushed by the worker alone, and only
  * after every thread that may have seen it as the head was outside capture (I5): so while this
- * thread is inside, a head that has left the list cannot come back.
+ * thread is inside, a head that has left the list cannot come back. A thread that comes second
+ * still looks at its next, to no effect: so whoever has the cell writes that one atomically too.
  */
 static struct otp_account *take_cell(size_t class)
 {
@@ -43,7 +44,8 @@ static struct otp_account *take_cell(size_t class)
            !otp_cas_acq_rel(&otp_ledger_free_cells[class], &a, otp_load_relaxed(&a->next))) {
     }
     if (a != NULL) {
-        memset(a, 0, sizeof(*a));
+        otp_store_relaxed(&a->next, NULL);
+        memset(&a->older, 0, sizeof(*a) - offsetof(struct otp_account, older));
         return a;
     }
     size_t bytes = class * OTP_LEDGER_CELL;
@@ -139,7 +141,7 @@ struct otp_account *otp_ledger_tagged(struct otp_account *stack, const struct ot
         if (fresh == NULL) {
             return NULL;
         }
-        fresh->next = first;
+        otp_store_relaxed(&fresh->next, first);
         if (otp_cas_acq_rel(head, &first, fresh)) { /* pairs: LEDGER-ADD */
             list(fresh);
             return fresh;
