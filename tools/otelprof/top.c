@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/otelprof/args.h"
+#include "tools/otelprof/bars.h"
 #include "tools/otelprof/by.h"
 #include "tools/otelprof/command.h"
 #include "tools/otelprof/load.h"
@@ -18,8 +19,10 @@
 #include "tools/otelprof/show.h"
 
 #define DEFAULT_ROWS 30
+#define ROW_COLUMNS 54U /* in front of a function's bar and name */
+#define GROUP_COLUMNS 45U
 
-enum { TOP_TYPE, TOP_CUM, TOP_NUMBER, TOP_JSON, TOP_BY, TOP_WHERE };
+enum { TOP_TYPE, TOP_CUM, TOP_NUMBER, TOP_JSON, TOP_BY, TOP_WHERE, TOP_BARS, TOP_COLOUR };
 
 struct row {
     uint32_t name;
@@ -197,7 +200,45 @@ static void print_json_header(const struct tally *t, const struct otp_type *type
                  t->total, t->samples, t->from_ns, t->until_ns - t->from_ns);
 }
 
-static void print_text(const struct tally *t, const struct otp_type *type, uint32_t rows)
+/* The module is shown where it says more than the name does. */
+static struct otp_text module_of(const struct otp_name *n)
+{
+    return n->is_address ? otp_text_of(NULL) : n->module;
+}
+
+static int64_t bar_value(const struct row *r, bool by_cum)
+{
+    return by_cum ? r->cum : r->flat;
+}
+
+static void plan_bars(struct otp_bars *bars, const struct tally *t, uint32_t rows, bool by_cum)
+{
+    unsigned longest = 0;
+    uint64_t largest = 0;
+
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct otp_name *n = &t->names.items[t->rows[i].name];
+        unsigned columns = otp_bars_name_columns(n->name, module_of(n));
+        uint64_t size = size_of(bar_value(&t->rows[i], by_cum));
+        longest = columns > longest ? columns : longest;
+        largest = size > largest ? size : largest;
+    }
+    otp_bars_plan(bars, ROW_COLUMNS, longest, largest);
+}
+
+/* The first four columns of a row; narrow lines with bars do without the running sum. */
+static void print_numbers(const struct otp_bars *bars, const char *value, const char *percent,
+                          const char *sum, const char *other)
+{
+    if (bars->is_narrow) {
+        (void)printf("%12s %8s %12s", value, percent, other);
+    } else {
+        (void)printf("%12s %8s %8s %12s", value, percent, sum, other);
+    }
+}
+
+static void print_text(const struct tally *t, const struct otp_type *type, uint32_t rows,
+                       struct otp_bars *bars, bool by_cum)
 {
     char a[OTP_SHOW_MAX];
     char b[OTP_SHOW_MAX];
@@ -206,23 +247,24 @@ static void print_text(const struct tally *t, const struct otp_type *type, uint3
     char e[OTP_SHOW_MAX];
     int64_t sum = 0;
 
+    plan_bars(bars, t, rows, by_cum);
     print_header(t, type);
-    (void)printf("%12s %8s %8s %12s %8s  %s\n", "flat", "flat%", "sum%", "cum", "cum%", "function");
+    otp_bars_begin_titles(bars);
+    print_numbers(bars, "flat", "flat%", "sum%", "cum");
+    (void)printf(" %8s  ", "cum%");
+    otp_bars_end_titles(bars, "function");
     for (uint32_t i = 0; i < rows; i++) {
         const struct row *r = &t->rows[i];
         const struct otp_name *n = &t->names.items[r->name];
         sum = otp_add_clamped(sum, r->flat);
-        (void)printf("%12s %8s %8s %12s %8s  ", otp_show_value(a, r->flat, type->unit),
-                     otp_show_percent(b, r->flat, t->total), otp_show_percent(c, sum, t->total),
-                     otp_show_value(d, r->cum, type->unit), otp_show_percent(e, r->cum, t->total));
-        otp_show_text(stdout, n->name);
-        if (n->module.len > 0 && !n->is_address) {
-            (void)printf("  [");
-            otp_show_text(stdout, n->module);
-            (void)printf("]");
-        }
-        (void)putchar('\n');
+        print_numbers(bars, otp_show_value(a, r->flat, type->unit),
+                      otp_show_percent(b, r->flat, t->total), otp_show_percent(c, sum, t->total),
+                      otp_show_value(d, r->cum, type->unit));
+        (void)printf(" %8s  ", otp_show_percent(e, r->cum, t->total));
+        otp_bars_draw(bars, bar_value(r, by_cum));
+        otp_bars_name(bars, n->name, module_of(n));
     }
+    otp_bars_end(bars);
     if (rows < t->row_count) {
         (void)printf("%u more functions are not shown (-n 0 shows all)\n",
                      (unsigned)(t->row_count - rows));
@@ -258,8 +300,14 @@ static void drop_empty_rows(struct tally *t)
     t->row_count = kept;
 }
 
+/* How a list is to be shown: the options, read. */
+struct wishes {
+    uint64_t limit;
+    struct otp_bars bars;
+};
+
 static void print_top(struct tally *t, const struct otp_type *type, const struct otp_args *args,
-                      uint64_t limit)
+                      struct wishes *wishes)
 {
     bool is_json = otp_args_has(args, TOP_JSON);
     struct order order = {.names = &t->names, .by_cum = otp_args_has(args, TOP_CUM)};
@@ -267,8 +315,13 @@ static void print_top(struct tally *t, const struct otp_type *type, const struct
     if (t->row_count > 0) {
         qsort_r(t->rows, t->row_count, sizeof(t->rows[0]), compare_rows, &order);
     }
+    uint64_t limit = wishes->limit;
     uint32_t rows = limit == 0 || limit > t->row_count ? t->row_count : (uint32_t)limit;
-    (is_json ? print_json : print_text)(t, type, rows);
+    if (is_json) {
+        print_json(t, type, rows);
+    } else {
+        print_text(t, type, rows, &wishes->bars, order.by_cum);
+    }
 }
 
 /* ---- by groups instead of functions ---- */
@@ -312,17 +365,19 @@ static void count_groups(struct tally *t, struct group_row *rows, const struct o
 }
 
 static void print_group_text(const struct group_row *r, const struct tally *t,
-                             const struct otp_type *type, int64_t sum)
+                             const struct otp_type *type, int64_t sum, struct otp_bars *bars)
 {
     char a[OTP_SHOW_MAX];
     char b[OTP_SHOW_MAX];
     char c[OTP_SHOW_MAX];
+    char d[OTP_SHOW_MAX];
 
-    (void)printf("%12s %8s %8s %12" PRIu64 "  ", otp_show_value(a, r->value, type->unit),
-                 otp_show_percent(b, r->value, t->total), otp_show_percent(c, sum, t->total),
-                 r->samples);
-    otp_show_text(stdout, r->name);
-    (void)putchar('\n');
+    (void)snprintf(d, sizeof(d), "%" PRIu64, r->samples);
+    print_numbers(bars, otp_show_value(a, r->value, type->unit),
+                  otp_show_percent(b, r->value, t->total), otp_show_percent(c, sum, t->total), d);
+    (void)fputs("  ", stdout);
+    otp_bars_draw(bars, r->value);
+    otp_bars_name(bars, r->name, otp_text_of(NULL));
 }
 
 static void print_group_json(const struct group_row *r, bool is_first)
@@ -332,12 +387,10 @@ static void print_group_json(const struct group_row *r, bool is_first)
     (void)printf(", \"value\": %" PRId64 ", \"samples\": %" PRIu64 "}", r->value, r->samples);
 }
 
-static void print_groups(const struct tally *t, struct group_row *rows, uint32_t count,
-                         const struct otp_type *type, const struct otp_args *args, uint64_t limit)
+/* The groups that have samples, largest first; returns how many. */
+static uint32_t sort_groups(struct group_row *rows, uint32_t count)
 {
-    bool is_json = otp_args_has(args, TOP_JSON);
     uint32_t kept = 0;
-    int64_t sum = 0;
 
     for (uint32_t i = 0; i < count; i++) {
         if (rows[i].samples > 0) {
@@ -347,33 +400,64 @@ static void print_groups(const struct tally *t, struct group_row *rows, uint32_t
     if (kept > 0) {
         qsort(rows, kept, sizeof(rows[0]), compare_groups);
     }
-    uint32_t shown = limit == 0 || limit > kept ? kept : (uint32_t)limit;
-    if (is_json) {
-        print_json_header(t, type);
-        (void)printf(", \"groups\": [");
-    } else {
-        print_header(t, type);
-        (void)printf("%12s %8s %8s %12s  %s\n", "value", "value%", "sum%", "samples",
-                     args->values[TOP_BY]);
+    return kept;
+}
+
+static void print_groups_json(const struct tally *t, const struct group_row *rows, uint32_t shown,
+                              const struct otp_type *type)
+{
+    print_json_header(t, type);
+    (void)printf(", \"groups\": [");
+    for (uint32_t i = 0; i < shown; i++) {
+        print_group_json(&rows[i], i == 0);
     }
+    (void)printf("\n ]}\n");
+}
+
+static void print_groups_text(const struct tally *t, const struct group_row *rows, uint32_t shown,
+                              const struct otp_type *type, const char *title, struct otp_bars *bars)
+{
+    unsigned longest = 0;
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < shown; i++) {
+        unsigned columns = otp_bars_name_columns(rows[i].name, otp_text_of(NULL));
+        longest = columns > longest ? columns : longest;
+    }
+    otp_bars_plan(bars, GROUP_COLUMNS, longest, shown > 0 ? size_of(rows[0].value) : 0);
+    print_header(t, type);
+    otp_bars_begin_titles(bars);
+    print_numbers(bars, "value", "value%", "sum%", "samples");
+    (void)fputs("  ", stdout);
+    otp_bars_end_titles(bars, title);
     for (uint32_t i = 0; i < shown; i++) {
         sum = otp_add_clamped(sum, rows[i].value);
-        if (is_json) {
-            print_group_json(&rows[i], i == 0);
-        } else {
-            print_group_text(&rows[i], t, type, sum);
-        }
+        print_group_text(&rows[i], t, type, sum, bars);
     }
-    if (is_json) {
-        (void)printf("\n ]}\n");
-    } else if (shown < kept) {
+    otp_bars_end(bars);
+}
+
+static void print_groups(const struct tally *t, struct group_row *rows, uint32_t count,
+                         const struct otp_type *type, const struct otp_args *args,
+                         struct wishes *wishes)
+{
+    uint32_t kept = sort_groups(rows, count);
+    uint64_t limit = wishes->limit;
+    uint32_t shown = limit == 0 || limit > kept ? kept : (uint32_t)limit;
+
+    if (otp_args_has(args, TOP_JSON)) {
+        print_groups_json(t, rows, shown, type);
+        return;
+    }
+    print_groups_text(t, rows, shown, type, args->values[TOP_BY], &wishes->bars);
+    if (shown < kept) {
         (void)printf("%u more are not shown (-n 0 shows all)\n", (unsigned)(kept - shown));
     }
 }
 
 /* False: no memory. */
 static bool top_by(struct tally *t, struct otp_profile_set *set, const struct otp_type *type,
-                   const struct otp_args *args, uint64_t limit)
+                   const struct otp_args *args, struct wishes *wishes)
 {
     struct otp_by by;
     struct otp_by_set groups = {.set = set};
@@ -389,7 +473,7 @@ static bool top_by(struct tally *t, struct otp_profile_set *set, const struct ot
         for (size_t i = 0; i < picks.count; i++) {
             count_groups(t, rows, &groups, &picks.items[i]);
         }
-        print_groups(t, rows, by.count, type, args, limit);
+        print_groups(t, rows, by.count, type, args, wishes);
     }
     free(rows);
     otp_pick_list_fini(&picks);
@@ -398,7 +482,8 @@ static bool top_by(struct tally *t, struct otp_profile_set *set, const struct ot
     return rows != NULL;
 }
 
-static int top_of_set(struct otp_profile_set *set, const struct otp_args *args, uint64_t limit)
+static int top_of_set(struct otp_profile_set *set, const struct otp_args *args,
+                      struct wishes *wishes)
 {
     struct otp_type_list types;
     struct otp_pick_list picks = {.items = NULL};
@@ -414,9 +499,9 @@ static int top_of_set(struct otp_profile_set *set, const struct otp_args *args, 
     if (ok && type == NULL) {
         status = otp_type_not_found(args->command, &types, args->values[TOP_TYPE]);
     } else if (ok && otp_args_has(args, TOP_BY)) {
-        status = top_by(&t, set, type, args, limit) ? OTP_EXIT_OK : OTP_EXIT_INPUT;
+        status = top_by(&t, set, type, args, wishes) ? OTP_EXIT_OK : OTP_EXIT_INPUT;
     } else if (ok && otp_pick_list_init(&picks, set, type) && count_all(&t, &picks)) {
-        print_top(&t, type, args, limit);
+        print_top(&t, type, args, wishes);
         status = OTP_EXIT_OK;
     } else {
         (void)fprintf(stderr, "otelprof top: no memory\n");
@@ -440,11 +525,15 @@ static bool is_by_known(const struct otp_args *args)
 
 static int run_top(const struct otp_args *args)
 {
-    uint64_t limit = otp_args_has(args, TOP_JSON) ? 0 : DEFAULT_ROWS;
+    struct wishes wishes = {.limit = otp_args_has(args, TOP_JSON) ? 0 : DEFAULT_ROWS};
     struct otp_profile_set set;
 
     if (otp_args_has(args, TOP_NUMBER) &&
-        !otp_args_number(args, TOP_NUMBER, 0, UINT32_MAX, &limit)) {
+        !otp_args_number(args, TOP_NUMBER, 0, UINT32_MAX, &wishes.limit)) {
+        return OTP_EXIT_USAGE;
+    }
+    if (!otp_args_when(args, TOP_BARS, &wishes.bars.when) ||
+        !otp_args_when(args, TOP_COLOUR, &wishes.bars.colour)) {
         return OTP_EXIT_USAGE;
     }
     if (!is_by_known(args)) {
@@ -457,7 +546,7 @@ static int run_top(const struct otp_args *args)
         status = otp_where_apply(args->command, &set, args->values[TOP_WHERE]);
     }
     if (status == OTP_EXIT_OK) {
-        status = top_of_set(&set, args, limit);
+        status = top_of_set(&set, args, &wishes);
     }
     otp_profile_set_fini(&set);
     return status;
@@ -470,6 +559,8 @@ static const struct otp_option options[] = {
     [TOP_JSON] = {"json", 0, NULL, "print JSON"},
     [TOP_BY] = {"by", 'b', "WHAT", "sum up by this, not by function: " OTP_BY_HELP},
     [TOP_WHERE] = {"where", 'w', "KEY=VALUE", "only samples with that label, trace, span, thread"},
+    [TOP_BARS] = {"bars", 0, "WHEN", "bars that fit the line: auto (on a terminal), always, never"},
+    [TOP_COLOUR] = {"color", 0, "WHEN", "colours: auto (on a terminal), always, never"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -480,6 +571,9 @@ const struct otp_command otp_command_top = {
     .options = options,
     .details =
         "Several files count together: values add up, but of the in-use types the last flush of\n"
-        "each process counts. A frame without a name is called after its module and address.\n",
+        "each process counts. A frame without a name is called after its module and address. Bars\n"
+        "are of the value that is sorted by, the largest is the whole bar. COLUMNS, if set, is "
+        "the\n"
+        "width of a line; with NO_COLOR there are no colours.\n",
     .run = run_top,
 };
