@@ -19,7 +19,9 @@
 
 #define DEFAULT_LINES 1000
 
-enum { CHECK_STRICT, CHECK_LINES };
+#define TEXT_MAX 1024
+
+enum { CHECK_STRICT, CHECK_LINES, CHECK_JSON };
 
 const char *const otp_check_tables[OTP_TABLES] = {
     "",           "mapping_table", "location_table",  "function_table",
@@ -43,24 +45,43 @@ static void print_place(const struct otp_check *c, const char *field)
     (void)fputs(c->place.depth > 0 || field != NULL ? ": " : "", stdout);
 }
 
+static void put_violation(const struct otp_check *c, const char *field, const char *text)
+{
+    char place[256];
+    char whole[sizeof(place) + 64];
+
+    otp_place_format(&c->place, place, sizeof(place));
+    (void)snprintf(whole, sizeof(whole), "%s%s%s", place,
+                   c->place.depth > 0 && field != NULL ? "." : "", field != NULL ? field : "");
+    otp_jsonout_row(c->json, NULL);
+    otp_jsonout_string(c->json, "place", whole);
+    otp_jsonout_string(c->json, "text", text);
+    otp_jsonout_close(c->json);
+}
+
 void otp_check_report(struct otp_check *c, const char *field, const char *format, ...)
 {
+    char text[TEXT_MAX];
     va_list args;
 
     c->violations++;
     if (c->shown == c->show_max) {
-        if (!c->quiet_over_limit) {
+        if (!c->quiet_over_limit && c->json == NULL) {
             (void)printf("(more violations are counted but not shown: --lines N shows N)\n");
         }
         c->quiet_over_limit = true;
         return;
     }
     c->shown++;
-    print_place(c, field);
     va_start(args, format);
-    (void)vprintf(format, args);
+    (void)vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    (void)putchar('\n');
+    if (c->json != NULL) {
+        put_violation(c, field, text);
+    } else {
+        print_place(c, field);
+        (void)printf("%s\n", text);
+    }
 }
 
 bool otp_check_index(struct otp_check *c, enum otp_table table, int32_t index, const char *field)
@@ -239,6 +260,9 @@ static bool check_message(struct otp_check *c)
     return ok;
 }
 
+static const char *const table_names[OTP_TABLES] = {"",      "mappings", "locations",  "functions",
+                                                    "links", "strings",  "attributes", "stacks"};
+
 static void print_result(const struct otp_check *c)
 {
     const struct otp_profiles *m = c->m;
@@ -254,9 +278,7 @@ static void print_result(const struct otp_check *c)
                  (unsigned)m->scopes.count, (unsigned)m->profiles.count,
                  (unsigned)m->samples.count);
     for (int t = OTP_TABLE_MAPPING; t < OTP_TABLES; t++) {
-        static const char *const names[OTP_TABLES] = {
-            "", "mappings", "locations", "functions", "links", "strings", "attributes", "stacks"};
-        (void)printf(", %u %s", (unsigned)m->table[t].count, names[t]);
+        (void)printf(", %u %s", (unsigned)m->table[t].count, table_names[t]);
     }
     if (c->violations == 0) {
         (void)printf(" looked at: ok\n");
@@ -264,6 +286,44 @@ static void print_result(const struct otp_check *c)
         (void)printf(" looked at: %" PRIu64 " violation%s\n", c->violations,
                      c->violations == 1 ? "" : "s");
     }
+}
+
+/* The counts behind the list of violations. */
+static void put_result(const struct otp_check *c)
+{
+    const struct otp_profiles *m = c->m;
+
+    otp_jsonout_uint(c->json, "violation_count", c->violations);
+    otp_jsonout_string(c->json, "format", m->blob->format);
+    otp_jsonout_row(c->json, "looked_at");
+    otp_jsonout_uint(c->json, "resources", m->resources.count);
+    otp_jsonout_uint(c->json, "scopes", m->scopes.count);
+    otp_jsonout_uint(c->json, "profiles", m->profiles.count);
+    otp_jsonout_uint(c->json, "samples", m->samples.count);
+    for (int t = OTP_TABLE_MAPPING; t < OTP_TABLES; t++) {
+        otp_jsonout_uint(c->json, table_names[t], m->table[t].count);
+    }
+    otp_jsonout_close(c->json);
+}
+
+/* Checks a message and says what came of it. False: no memory. */
+static bool check_and_print(struct otp_check *c)
+{
+    c->violations = 0;
+    if (c->json == NULL) {
+        bool ok = check_message(c);
+        print_result(c);
+        return ok;
+    }
+    otp_jsonout_object(c->json, NULL);
+    otp_jsonout_string(c->json, "file", c->m->blob->name);
+    otp_jsonout_uint(c->json, "message", c->m->number);
+    otp_jsonout_list(c->json, "violations");
+    bool ok = check_message(c);
+    otp_jsonout_close(c->json);
+    put_result(c);
+    otp_jsonout_close(c->json);
+    return ok;
 }
 
 /* Raises *status to what is worse: 3 before 1 before 0. */
@@ -278,9 +338,7 @@ static void check_file(struct otp_check *c, const char *path, int *status)
     }
     for (size_t k = 0; k < set.message_count && ok; k++) {
         c->m = set.messages[k];
-        c->violations = 0;
-        ok = check_message(c);
-        print_result(c);
+        ok = check_and_print(c);
         if (c->violations > 0 && *status == OTP_EXIT_OK) {
             *status = OTP_EXIT_FOUND;
         }
@@ -295,6 +353,7 @@ static void check_file(struct otp_check *c, const char *path, int *status)
 static int run_check(const struct otp_args *args)
 {
     struct otp_check c = {.strict = otp_args_has(args, CHECK_STRICT), .show_max = DEFAULT_LINES};
+    struct otp_jsonout json;
     int status = OTP_EXIT_OK;
 
     if (otp_args_has(args, CHECK_LINES) &&
@@ -304,8 +363,17 @@ static int run_check(const struct otp_args *args)
     if (args->operand_count == 0) {
         return otp_usage_error(args->command, "no file is named");
     }
+    if (otp_args_has(args, CHECK_JSON)) {
+        c.json = &json;
+        otp_jsonout_begin(&json, stdout);
+        otp_jsonout_list(&json, "messages");
+    }
     for (int i = 0; i < args->operand_count; i++) {
         check_file(&c, args->operands[i], &status);
+    }
+    if (c.json != NULL) {
+        otp_jsonout_close(&json);
+        otp_jsonout_end(&json);
     }
     return status;
 }
@@ -313,6 +381,7 @@ static int run_check(const struct otp_args *args)
 static const struct otp_option options[] = {
     [CHECK_STRICT] = {"strict", 's', NULL, "also ask for what good writers do"},
     [CHECK_LINES] = {"lines", 'n', "N", "show at most N violations (1000)"},
+    [CHECK_JSON] = OTP_JSON_OPTION,
     {NULL, 0, NULL, NULL},
 };
 

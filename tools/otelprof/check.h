@@ -7,9 +7,11 @@
 #include <stdint.h>
 
 #include "core/decode/model.h"
+#include "tools/otelprof/jsonout.h"
 
 struct otp_check {
     const struct otp_profiles *m;
+    struct otp_jsonout *json; /* NULL: the result is text */
     bool strict;
     bool quiet_over_limit;  /* that lines are left out has been said */
     struct otp_place place; /* where the check is */

@@ -54,6 +54,36 @@ static struct otp_text main_file(const struct otp_gather *g)
     return otp_text_of(NULL);
 }
 
+/* What became of it: what is not carried, and the names that were found. */
+static void report(const struct otp_gather *g, const struct otp_product *p,
+                   const struct otp_args *args)
+{
+    struct otp_jsonout json;
+    struct otp_lost_options lost = {.command = args->command->name,
+                                    .path = p->path,
+                                    .format = p->format,
+                                    .has_times = otp_args_has(args, CONVERT_LABEL)};
+
+    if (otp_args_has(args, CONVERT_JSON)) {
+        lost.json = &json;
+        otp_jsonout_begin(&json, stdout);
+        otp_jsonout_string(&json, "output", p->path);
+        otp_jsonout_uint(&json, "messages_read", g->set->message_count);
+        otp_jsonout_uint(&json, "profiles_read", g->part_count);
+        otp_jsonout_list(&json, "not_carried");
+    }
+    otp_lost_print(g, &lost);
+    if (lost.json != NULL) {
+        otp_jsonout_close(&json);
+    }
+    if (g->symbolizer != NULL) {
+        otp_symbolizer_report(g->symbolizer, lost.json);
+    }
+    if (lost.json != NULL) {
+        otp_jsonout_end(&json);
+    }
+}
+
 static int write_out(struct otp_gather *g, struct otp_product *p, const struct otp_args *args)
 {
     const char *label = args->values[CONVERT_LABEL];
@@ -64,10 +94,6 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
         .mark_symbols = !g->is_from_pprof || g->symbolizer != NULL,
         .refer = otp_args_has(args, CONVERT_REFER),
     };
-    const struct otp_lost_options lost = {.command = args->command->name,
-                                          .path = p->path,
-                                          .format = p->format,
-                                          .has_times = label != NULL};
     enum otp_status status = otp_gather_tell(g, p, &options, otp_args_has(args, CONVERT_ORIGINAL));
     if (status != OTP_OK) {
         (void)fprintf(stderr, "otelprof %s: %s: %s\n", args->command->name, p->path,
@@ -76,7 +102,7 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
     }
     int result = otp_product_write(p, args->command);
     if (result == OTP_EXIT_OK) {
-        otp_lost_print(g, &lost);
+        report(g, p, args);
     }
     return result;
 }

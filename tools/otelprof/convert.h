@@ -6,10 +6,11 @@
 #include <stdbool.h>
 
 #include "tools/otelprof/command.h"
+#include "tools/otelprof/jsonout.h"
 #include "tools/otelprof/symbolizer.h"
 
 /* Their options; the last one is each command's own. */
-enum { CONVERT_OUT, CONVERT_ORIGINAL, CONVERT_LABEL, CONVERT_REFER, CONVERT_OWN };
+enum { CONVERT_OUT, CONVERT_ORIGINAL, CONVERT_LABEL, CONVERT_REFER, CONVERT_JSON, CONVERT_OWN };
 
 #define CONVERT_OPTIONS                                                                            \
     [CONVERT_OUT] = {"output", 'o', "OUT", "the file; its name says the format"},                  \
@@ -18,7 +19,9 @@ enum { CONVERT_OUT, CONVERT_ORIGINAL, CONVERT_LABEL, CONVERT_REFER, CONVERT_OWN 
     [CONVERT_LABEL] = {"timestamp-label", 0, "KEY",                                                \
                        "to pprof: a number label with the time of each observation"},              \
     [CONVERT_REFER] = {"refer", 0, NULL,                                                           \
-                       "to OTLP: resource attributes as references to the string table"}
+                       "to OTLP: resource attributes as references to the string table"},          \
+    [CONVERT_JSON] = {"json", 0, NULL,                                                             \
+                      "print what became of it, and what is not carried, as JSON"}
 
 /*
  * Reads the operands and writes OUT. adds: equal types are added up; squash: under one resource.

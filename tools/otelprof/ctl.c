@@ -23,6 +23,7 @@
 #include "core/conf/command.h"
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/command.h"
+#include "tools/otelprof/jsonout.h"
 
 #define WAIT_SECONDS 30 /* a flush names functions for the first time */
 #define PATH_BYTES 64
@@ -175,50 +176,42 @@ static bool next_field(char **text, struct field *out)
     return true;
 }
 
-static bool is_number(const char *s)
-{
-    uint64_t v;
-    return otp_fmt_parse_u64(s, strlen(s), &v);
-}
-
-static void print_json_text(const char *s)
-{
-    (void)putchar('"');
-    for (; *s != '\0'; s++) {
-        if (*s == '"' || *s == '\\') {
-            (void)putchar('\\');
-        }
-        (void)putchar((unsigned char)*s < 0x20 ? '?' : *s);
-    }
-    (void)putchar('"');
-}
-
 static bool same_group(const struct field *a, const struct field *b)
 {
     return a->group_len == b->group_len && memcmp(a->group, b->group, (size_t)a->group_len) == 0;
 }
 
-static void print_json(char *text)
+/* Each group of fields is an object; for other requests it is enough that it is done. */
+static void print_json(char *text, bool is_status)
 {
     struct field last = {.group = "", .group_len = -1};
+    struct otp_jsonout j;
     struct field f;
 
-    (void)putchar('{');
-    while (next_field(&text, &f)) {
-        if (same_group(&last, &f)) {
-            (void)fputs(",", stdout);
-        } else {
-            (void)printf("%s\n  \"%.*s\": {", last.group_len < 0 ? "" : "},", f.group_len, f.group);
+    otp_jsonout_begin(&j, stdout);
+    if (!is_status) {
+        otp_jsonout_bool(&j, "done", true);
+    }
+    while (is_status && next_field(&text, &f)) {
+        if (!same_group(&last, &f)) {
+            if (last.group_len >= 0) {
+                otp_jsonout_close(&j);
+            }
+            otp_jsonout_key(&j, otp_text_make(f.group, (size_t)f.group_len));
+            otp_jsonout_object(&j, NULL);
         }
-        (void)printf("\n    \"%s\": ", f.name);
-        if (is_number(f.value)) {
-            (void)fputs(f.value, stdout);
+        uint64_t number;
+        if (otp_fmt_parse_u64(f.value, strlen(f.value), &number)) {
+            otp_jsonout_uint(&j, f.name, number);
         } else {
-            print_json_text(f.value);
+            otp_jsonout_string(&j, f.name, f.value);
         }
         last = f;
     }
-    (void)printf("%s\n}\n", last.group_len < 0 ? "" : "}");
+    if (last.group_len >= 0) {
+        otp_jsonout_close(&j);
+    }
+    otp_jsonout_end(&j);
 }
 
 static void print_plain(char *text)
@@ -246,8 +239,8 @@ static int show(uint64_t pid, struct answer *reply, bool as_json, bool is_status
     if (strncmp(text, "ok\n", 3) != 0) {
         return fail(pid, "the answer makes no sense");
     }
-    if (is_status && as_json) {
-        print_json(text + 3);
+    if (as_json) {
+        print_json(text + 3, is_status);
     } else if (is_status) {
         print_plain(text + 3);
     }
@@ -309,7 +302,7 @@ static int run_ctl(const struct otp_args *args)
 }
 
 static const struct otp_option options[] = {
-    [CTL_JSON] = {"json", 0, NULL, "status as JSON"},
+    [CTL_JSON] = OTP_JSON_OPTION,
     [CTL_WAIT] = {"wait", 0, "SECONDS", "the longest to wait for an answer (30)"},
     {NULL, 0, NULL, NULL},
 };

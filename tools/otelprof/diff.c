@@ -8,6 +8,7 @@
 
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/command.h"
+#include "tools/otelprof/jsonout.h"
 #include "tools/otelprof/load.h"
 #include "tools/otelprof/names.h"
 #include "tools/otelprof/pick.h"
@@ -203,24 +204,28 @@ static void print_text(const struct comparison *c, const struct otp_type *type, 
 
 static void print_json(const struct comparison *c, const struct otp_type *type, uint32_t rows)
 {
-    (void)printf("{\"type\": ");
-    otp_show_json(stdout, type->type);
-    (void)printf(", \"unit\": ");
-    otp_show_json(stdout, type->unit);
-    (void)printf(", \"base_total\": %" PRId64 ", \"new_total\": %" PRId64 ", \"functions\": [",
-                 c->total[BASE], c->total[NEW]);
+    struct otp_jsonout j;
+
+    otp_jsonout_begin(&j, stdout);
+    otp_jsonout_text(&j, "type", type->type);
+    otp_jsonout_text(&j, "unit", type->unit);
+    otp_jsonout_int(&j, "base_total", c->total[BASE]);
+    otp_jsonout_int(&j, "new_total", c->total[NEW]);
+    otp_jsonout_list(&j, "functions");
     for (uint32_t i = 0; i < rows; i++) {
         const struct row *r = &c->rows[i];
         const struct otp_name *n = &c->names.items[r->name];
-        (void)printf("%s\n  {\"name\": ", i > 0 ? "," : "");
-        otp_show_json(stdout, n->name);
-        (void)printf(", \"module\": ");
-        otp_show_json(stdout, n->module);
-        (void)printf(", \"base_flat\": %" PRId64 ", \"new_flat\": %" PRId64
-                     ", \"base_cum\": %" PRId64 ", \"new_cum\": %" PRId64 "}",
-                     r->flat[BASE], r->flat[NEW], r->cum[BASE], r->cum[NEW]);
+        otp_jsonout_row(&j, NULL);
+        otp_jsonout_text(&j, "name", n->name);
+        otp_jsonout_text(&j, "module", n->module);
+        otp_jsonout_int(&j, "base_flat", r->flat[BASE]);
+        otp_jsonout_int(&j, "new_flat", r->flat[NEW]);
+        otp_jsonout_int(&j, "base_cum", r->cum[BASE]);
+        otp_jsonout_int(&j, "new_cum", r->cum[NEW]);
+        otp_jsonout_close(&j);
     }
-    (void)printf("\n ]}\n");
+    otp_jsonout_close(&j);
+    otp_jsonout_end(&j);
 }
 
 static int print_changes(struct comparison *c, const struct otp_type *type,
@@ -316,7 +321,7 @@ static const struct otp_option options[] = {
     [DIFF_TYPE] = {"type", 't', "TYPE", "what to compare: cpu, samples, … (the first of BASE)"},
     [DIFF_CUM] = {"cum", 'c', NULL, "sort by the change of the cumulative value"},
     [DIFF_NUMBER] = {"number", 'n', "N", "show N functions, 0: all (30; all with --json)"},
-    [DIFF_JSON] = {"json", 0, NULL, "print JSON"},
+    [DIFF_JSON] = OTP_JSON_OPTION,
     {NULL, 0, NULL, NULL},
 };
 

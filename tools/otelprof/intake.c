@@ -7,6 +7,7 @@
 
 #include "core/decode/input.h"
 #include "core/decode/unpack.h"
+#include "tools/otelprof/jsonout.h"
 
 /* The bytes of the message, unpacked as its sender says; *out is from malloc. */
 static enum otp_intake unpack(const struct otp_intake_message *m, struct otp_unpacked *out,
@@ -49,23 +50,38 @@ static bool is_one(const struct otp_profile_set *set, bool is_json)
            set->messages[0]->source == (is_json ? OTP_SOURCE_JSON : OTP_SOURCE_OTLP);
 }
 
+static void tell_json(const struct otp_profiles *m, const char *peer, const char *path,
+                      enum otp_stored stored)
+{
+    struct otp_jsonout j;
+
+    otp_jsonout_begin_row(&j, stdout);
+    otp_jsonout_string(&j, "event", stored == OTP_STORED ? "stored" : "there_already");
+    otp_jsonout_string(&j, "file", path);
+    otp_jsonout_uint(&j, "bytes", m->size);
+    otp_jsonout_uint(&j, "profiles", m->profiles.count);
+    otp_jsonout_string(&j, "from", peer);
+    otp_jsonout_end(&j);
+}
+
 static enum otp_intake store(struct otp_store *store, const struct otp_profiles *m,
                              const char *peer, char *why)
 {
     if (m->profiles.count == 0) {
         return OTP_INTAKE_EMPTY;
     }
-    switch (otp_store_add(store, m, why)) {
-    case OTP_STORED:
+    enum otp_stored stored = otp_store_add(store, m, why);
+    if (stored == OTP_NOT_STORED) {
+        return OTP_INTAKE_FAILED;
+    }
+    store->again += stored == OTP_STORED_BEFORE;
+    if (store->is_json) {
+        tell_json(m, peer, why, stored);
+    } else if (stored == OTP_STORED) {
         (void)printf("%s: %u bytes, %u profiles, from %s\n", why, (unsigned)m->size,
                      (unsigned)m->profiles.count, peer);
-        break;
-    case OTP_STORED_BEFORE:
+    } else {
         (void)printf("%s: there already, sent again by %s\n", why, peer);
-        break;
-    case OTP_NOT_STORED:
-    default:
-        return OTP_INTAKE_FAILED;
     }
     (void)fflush(stdout);
     return OTP_INTAKE_STORED;

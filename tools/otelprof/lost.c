@@ -180,9 +180,42 @@ static void begin_line(const struct otp_lost_options *o)
     (void)fprintf(stderr, "otelprof %s: %s: not carried: ", o->command, o->path);
 }
 
+static void put_item(struct otp_jsonout *j, uint64_t count, const char *what, const struct names *n)
+{
+    otp_jsonout_row(j, NULL);
+    otp_jsonout_string(j, "what", what);
+    if (count > 0) {
+        otp_jsonout_uint(j, "count", count);
+    }
+    if (n != NULL) {
+        otp_jsonout_list(j, "names");
+        for (size_t i = 0; i < n->count; i++) {
+            otp_jsonout_text(j, NULL, n->shown[i]);
+        }
+        otp_jsonout_close(j);
+    }
+    otp_jsonout_close(j);
+}
+
+/* Something that cannot be counted. */
+static void print_fact(const struct otp_lost_options *o, const char *what)
+{
+    if (o->json != NULL) {
+        put_item(o->json, 0, what, NULL);
+    } else {
+        begin_line(o);
+        (void)fprintf(stderr, "%s\n", what);
+    }
+}
+
 static void print_count(const struct otp_lost_options *o, uint64_t count, const char *what)
 {
-    if (count > 0) {
+    if (count == 0) {
+        return;
+    }
+    if (o->json != NULL) {
+        put_item(o->json, count, what, NULL);
+    } else {
         begin_line(o);
         (void)fprintf(stderr, "%" PRIu64 " %s\n", count, what);
     }
@@ -191,6 +224,10 @@ static void print_count(const struct otp_lost_options *o, uint64_t count, const 
 static void print_names(const struct otp_lost_options *o, const struct names *n, const char *what)
 {
     if (n->total == 0) {
+        return;
+    }
+    if (o->json != NULL) {
+        put_item(o->json, n->total, what, n);
         return;
     }
     begin_line(o);
@@ -249,8 +286,7 @@ static void print_pprof(const struct otp_gather *g, const struct otp_lost_option
         count_message(&l);
     }
     if (g->sources > 1) {
-        begin_line(o);
-        (void)fputs("which resource or scope a sample is of; they are added up\n", stderr);
+        print_fact(o, "which resource or scope a sample is of; they are added up");
     }
     for (size_t i = 0; i < LOST_KINDS; i++) {
         print_names(o, &l.names[i], what[i]);
@@ -285,7 +321,6 @@ void otp_lost_print(const struct otp_gather *g, const struct otp_lost_options *o
     print_count(o, g->zero_values, "observations of value 0");
     print_count(o, lost.negatives + g->negative_lines, "negative times, lines or columns");
     if (g->cut_values) {
-        begin_line(o);
-        (void)fputs("attribute values nested deeper than 8\n", stderr);
+        print_fact(o, "attribute values nested deeper than 8");
     }
 }

@@ -8,15 +8,17 @@
 #include "core/decode/model.h"
 #include "core/export/template.h"
 #include "tools/otelprof/gather.h"
+#include "tools/otelprof/jsonout.h"
 
 struct otp_lost_options {
     const char *command; /* for the lines */
     const char *path;    /* of the output */
     enum otp_format format;
-    bool has_times; /* a label carries the times of observations */
+    bool has_times;           /* a label carries the times of observations */
+    struct otp_jsonout *json; /* an open list for the items, NULL: lines on stderr */
 };
 
-/* Prints one line to stderr for each kind of thing that is lost; nothing when all is carried. */
+/* Prints one line or item for each kind of thing that is lost; nothing when all is carried. */
 void otp_lost_print(const struct otp_gather *g, const struct otp_lost_options *o);
 
 #endif

@@ -8,14 +8,23 @@
 #include "core/base/version.h"
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/command.h"
+#include "tools/otelprof/jsonout.h"
 
 static int run_help(const struct otp_args *args);
 static int run_version(const struct otp_args *args);
+
+enum { VERSION_JSON };
+
+static const struct otp_option version_options[] = {
+    [VERSION_JSON] = OTP_JSON_OPTION,
+    {NULL, 0, NULL, NULL},
+};
 
 static const struct otp_command command_version = {
     .name = "version",
     .operands = "",
     .summary = "print the version",
+    .options = version_options,
     .run = run_version,
 };
 
@@ -50,12 +59,30 @@ static const struct otp_command *find_command(const char *name)
     return NULL;
 }
 
+static void print_version_json(void)
+{
+    struct otp_jsonout j;
+
+    otp_jsonout_begin(&j, stdout);
+    otp_jsonout_string(&j, "version", OTP_VERSION);
+    otp_jsonout_string(&j, "signal", "v1development");
+    otp_jsonout_list(&j, "proto");
+    otp_jsonout_string(&j, NULL, "1.10");
+    otp_jsonout_string(&j, NULL, "1.11");
+    otp_jsonout_close(&j);
+    otp_jsonout_end(&j);
+}
+
 static int run_version(const struct otp_args *args)
 {
     if (args->operand_count > 0) {
         return otp_usage_error(args->command, "there is nothing to name");
     }
-    (void)printf("otelprof " OTP_VERSION ", OTLP Profiles v1development (proto 1.10, 1.11)\n");
+    if (otp_args_has(args, VERSION_JSON)) {
+        print_version_json();
+    } else {
+        (void)printf("otelprof " OTP_VERSION ", OTLP Profiles v1development (proto 1.10, 1.11)\n");
+    }
     return OTP_EXIT_OK;
 }
 

@@ -24,6 +24,7 @@
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/command.h"
 #include "tools/otelprof/intake.h"
+#include "tools/otelprof/jsonout.h"
 #include "tools/otelprof/receive.h"
 
 #define MEMORY_MAX ((size_t)1 << 30) /* of all connections together */
@@ -39,7 +40,7 @@
 #define PLACE_NS SECOND_NS           /* nobody is moved out within */
 #define SPARE_DESCRIPTORS 32U
 
-enum { RECEIVE_LISTEN, RECEIVE_FOLDER, RECEIVE_COUNT, RECEIVE_ONCE };
+enum { RECEIVE_LISTEN, RECEIVE_FOLDER, RECEIVE_COUNT, RECEIVE_ONCE, RECEIVE_JSON };
 
 void otp_receive_report(struct otp_receiver *r, const struct otp_connection *c, const char *what)
 {
@@ -464,6 +465,35 @@ static size_t count_slots(void)
     return slots < OTP_RECEIVE_CONNECTIONS ? (size_t)slots : OTP_RECEIVE_CONNECTIONS;
 }
 
+static void tell_address(const struct otp_receiver *r)
+{
+    struct otp_jsonout j;
+
+    if (r->store.is_json) {
+        otp_jsonout_begin_row(&j, stdout);
+        otp_jsonout_string(&j, "event", "listening");
+        otp_jsonout_string(&j, "address", r->listener.shown);
+        otp_jsonout_end(&j);
+    } else {
+        (void)printf("listening on %s\n", r->listener.shown);
+    }
+    (void)fflush(stdout);
+}
+
+static void tell_end(const struct otp_receiver *r)
+{
+    struct otp_jsonout j;
+
+    if (r->store.is_json) {
+        otp_jsonout_begin_row(&j, stdout);
+        otp_jsonout_string(&j, "event", "end");
+        otp_jsonout_uint(&j, "stored", r->store.count);
+        otp_jsonout_uint(&j, "there_already", r->store.again);
+        otp_jsonout_bool(&j, "is_complete", !r->has_lost);
+        otp_jsonout_end(&j);
+    }
+}
+
 static int receive(struct otp_receiver *r, const char *address, const char *folder)
 {
     r->slots = count_slots();
@@ -480,10 +510,10 @@ static int receive(struct otp_receiver *r, const char *address, const char *fold
         (void)close(r->signal_fd); /* nothing depends on it any more */
         return OTP_EXIT_INPUT;
     }
-    (void)printf("listening on %s\n", r->listener.shown);
-    (void)fflush(stdout);
+    tell_address(r);
     serve(r);
     finish_all(r);
+    tell_end(r);
     (void)close(r->signal_fd); /* nothing depends on it any more */
     return r->has_lost ? OTP_EXIT_FOUND : OTP_EXIT_OK;
 }
@@ -496,6 +526,7 @@ static int run_receive(const struct otp_args *args)
         r.connections[i].fd = -1;
     }
     r.wanted = otp_args_has(args, RECEIVE_ONCE) ? 1 : 0;
+    r.store.is_json = otp_args_has(args, RECEIVE_JSON);
     if (args->operand_count > 0) {
         return otp_usage_error(args->command, "\"%s\" is not understood", args->operands[0]);
     }
@@ -520,6 +551,7 @@ static const struct otp_option options[] = {
     [RECEIVE_FOLDER] = {"output", 'o', "DIR", "folder for the profiles, made if need be"},
     [RECEIVE_COUNT] = {"count", 'n', "N", "end after N messages"},
     [RECEIVE_ONCE] = {"once", '1', NULL, "end after one message"},
+    [RECEIVE_JSON] = {"json", 0, NULL, "print JSON, one line for each event"},
     {NULL, 0, NULL, NULL},
 };
 

@@ -21,13 +21,14 @@
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/command.h"
 #include "tools/otelprof/deliver.h"
+#include "tools/otelprof/jsonout.h"
 #include "tools/otelprof/load.h"
 #include "tools/otelprof/progress.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define TIMEOUT_S 30U
 
-enum { SEND_OUTPUT, SEND_TIMEOUT };
+enum { SEND_OUTPUT, SEND_TIMEOUT, SEND_JSON };
 
 struct sending {
     struct otp_delivery delivery;
@@ -224,9 +225,8 @@ static bool is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int finish(struct sending *s)
+static void print_result(const struct sending *s)
 {
-    otp_progress_end();
     (void)printf("%llu files with %llu profiles sent", (unsigned long long)s->sent,
                  (unsigned long long)s->profiles);
     if (s->failed > 0) {
@@ -239,6 +239,25 @@ static int finish(struct sending *s)
         (void)printf(", %llu others left alone", (unsigned long long)s->passed);
     }
     (void)printf("\n");
+}
+
+static void print_json(const struct sending *s)
+{
+    struct otp_jsonout j;
+
+    otp_jsonout_begin(&j, stdout);
+    otp_jsonout_uint(&j, "files_sent", s->sent);
+    otp_jsonout_uint(&j, "profiles_sent", s->profiles);
+    otp_jsonout_uint(&j, "files_not_taken", s->failed);
+    otp_jsonout_uint(&j, "files_of_others", s->busy);
+    otp_jsonout_uint(&j, "files_left_alone", s->passed);
+    otp_jsonout_end(&j);
+}
+
+static int finish(struct sending *s, bool is_json)
+{
+    otp_progress_end();
+    (is_json ? print_json : print_result)(s);
     otp_delivery_close(&s->delivery);
     if (s->is_unread) {
         return OTP_EXIT_INPUT;
@@ -269,13 +288,14 @@ static int run_send(const struct otp_args *args)
             send_file(&s, args->operands[i]);
         }
     }
-    return finish(&s);
+    return finish(&s, otp_args_has(args, SEND_JSON));
 }
 
 static const struct otp_option options[] = {
     [SEND_OUTPUT] = {"output", 'o', "OUT",
                      "otlp, http://…, https://…, grpc://HOST:PORT, tcp:…, unix:…"},
     [SEND_TIMEOUT] = {"timeout", 't', "SECONDS", "the longest that one file may take (30)"},
+    [SEND_JSON] = OTP_JSON_OPTION,
     {NULL, 0, NULL, NULL},
 };
 

@@ -45,8 +45,9 @@ bool otp_store_open(struct otp_store *s, const char *folder)
 {
     struct stat st;
 
-    memset(s, 0, sizeof(*s));
     s->folder = folder;
+    s->count = 0;
+    s->again = 0;
     if (strlen(folder) > OTP_STORE_PATH - NAME_ROOM - 64) {
         (void)fprintf(stderr, "otelprof receive: the name of the folder is too long\n");
         return false;

@@ -18,9 +18,12 @@
 struct otp_store {
     const char *folder;
     uint64_t count; /* files written */
+    uint64_t again; /* messages that were there already */
+    bool is_json;   /* what is stored is told as JSON, a line each */
 };
 
-/* The folder, made when it is not there; false: a line with the reason was printed. */
+/* The folder, made when it is not there, with is_json as the caller has set it; false: a line with
+ * the reason was printed. */
 bool otp_store_open(struct otp_store *s, const char *folder);
 enum otp_stored {
     OTP_STORED,

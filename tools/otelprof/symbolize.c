@@ -17,9 +17,6 @@ static int run_symbolize(const struct otp_args *args)
         return OTP_EXIT_INPUT;
     }
     int status = otp_convert(args, false, false, s);
-    if (status == OTP_EXIT_OK) {
-        otp_symbolizer_report(s);
-    }
     otp_symbolizer_destroy(s);
     return status;
 }

@@ -473,6 +473,11 @@ const struct otp_visit_line *otp_symbolizer_lines(struct otp_symbolizer *s,
 
 /* ---- what came of it ---- */
 
+static const char *reason_of(const struct module *m)
+{
+    return m->why != NULL ? m->why : "the debug information says nothing of them";
+}
+
 static void report_module(const struct module *m)
 {
     (void)fprintf(stderr, "otelprof symbolize: ");
@@ -485,27 +490,74 @@ static void report_module(const struct module *m)
     (void)fprintf(stderr,
                   ": of %" PRIu64 " locations %" PRIu64 " without a name, %" PRIu64
                   " without a line: %s\n",
-                  m->locations, m->locations - m->named, m->locations - m->placed,
-                  m->why != NULL ? m->why : "the debug information says nothing of them");
+                  m->locations, m->locations - m->named, m->locations - m->placed, reason_of(m));
 }
 
-void otp_symbolizer_report(const struct otp_symbolizer *s)
+/* What was found in all files, or in one. */
+struct found {
+    uint64_t locations;
+    uint64_t named;
+    uint64_t placed;
+};
+
+static struct found found_in_all(const struct otp_symbolizer *s)
 {
-    uint64_t locations = 0;
-    uint64_t named = 0;
-    uint64_t placed = 0;
+    struct found f = {.locations = 0};
 
     for (size_t i = 0; i < s->module_count; i++) {
-        const struct module *m = s->modules[i];
-        locations += m->locations;
-        named += m->named;
-        placed += m->placed;
-        if (m->placed < m->locations) {
-            report_module(m);
+        f.locations += s->modules[i]->locations;
+        f.named += s->modules[i]->named;
+        f.placed += s->modules[i]->placed;
+    }
+    return f;
+}
+
+static void put_found(struct otp_jsonout *j, struct found f)
+{
+    otp_jsonout_uint(j, "locations", f.locations);
+    otp_jsonout_uint(j, "with_name", f.named);
+    otp_jsonout_uint(j, "with_line", f.placed);
+}
+
+static void put_module(struct otp_jsonout *j, const struct module *m)
+{
+    const struct found f = {m->locations, m->named, m->placed};
+
+    otp_jsonout_row(j, NULL);
+    otp_jsonout_text(j, "file", m->path);
+    otp_jsonout_text(j, "build_id", m->hex);
+    put_found(j, f);
+    otp_jsonout_string(j, "why", m->placed < m->locations ? reason_of(m) : NULL);
+    otp_jsonout_close(j);
+}
+
+static void put_report(const struct otp_symbolizer *s, struct otp_jsonout *j)
+{
+    otp_jsonout_object(j, "symbols");
+    put_found(j, found_in_all(s));
+    otp_jsonout_list(j, "files");
+    for (size_t i = 0; i < s->module_count; i++) {
+        put_module(j, s->modules[i]);
+    }
+    otp_jsonout_close(j);
+    otp_jsonout_close(j);
+}
+
+void otp_symbolizer_report(const struct otp_symbolizer *s, struct otp_jsonout *json)
+{
+    struct found f = found_in_all(s);
+
+    if (json != NULL) {
+        put_report(s, json);
+        return;
+    }
+    for (size_t i = 0; i < s->module_count; i++) {
+        if (s->modules[i]->placed < s->modules[i]->locations) {
+            report_module(s->modules[i]);
         }
     }
     (void)fprintf(stderr,
                   "otelprof symbolize: %" PRIu64 " locations, %" PRIu64 " with a name, %" PRIu64
                   " with a line\n",
-                  locations, named, placed);
+                  f.locations, f.named, f.placed);
 }

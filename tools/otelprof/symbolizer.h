@@ -13,6 +13,7 @@
 
 #include "core/decode/model.h"
 #include "core/encode/visitor.h"
+#include "tools/otelprof/jsonout.h"
 
 struct otp_symbolizer;
 
@@ -30,8 +31,10 @@ void otp_symbolizer_destroy(struct otp_symbolizer *s);
 const struct otp_visit_line *otp_symbolizer_lines(struct otp_symbolizer *s,
                                                   const struct otp_profiles *m,
                                                   const struct otp_location *l, size_t *out_count);
-/* Prints to stderr what was found, and for each file what stayed without names or lines, and why.
+/*
+ * Says what was found, and for each file what stayed without names or lines, and why: on stderr,
+ * or, where json is not NULL, as its next item.
  */
-void otp_symbolizer_report(const struct otp_symbolizer *s);
+void otp_symbolizer_report(const struct otp_symbolizer *s, struct otp_jsonout *json);
 
 #endif

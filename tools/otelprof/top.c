@@ -13,6 +13,7 @@
 #include "tools/otelprof/bars.h"
 #include "tools/otelprof/by.h"
 #include "tools/otelprof/command.h"
+#include "tools/otelprof/jsonout.h"
 #include "tools/otelprof/load.h"
 #include "tools/otelprof/names.h"
 #include "tools/otelprof/pick.h"
@@ -189,15 +190,16 @@ static void print_header(const struct tally *t, const struct otp_type *type)
     (void)putchar('\n');
 }
 
-static void print_json_header(const struct tally *t, const struct otp_type *type)
+static void print_json_header(struct otp_jsonout *j, const struct tally *t,
+                              const struct otp_type *type)
 {
-    (void)printf("{\"type\": ");
-    otp_show_json(stdout, type->type);
-    (void)printf(", \"unit\": ");
-    otp_show_json(stdout, type->unit);
-    (void)printf(", \"total\": %" PRId64 ", \"samples\": %" PRIu64
-                 ",\n \"time_unix_nano\": %" PRIu64 ", \"duration_nano\": %" PRIu64,
-                 t->total, t->samples, t->from_ns, t->until_ns - t->from_ns);
+    otp_jsonout_begin(j, stdout);
+    otp_jsonout_text(j, "type", type->type);
+    otp_jsonout_text(j, "unit", type->unit);
+    otp_jsonout_int(j, "total", t->total);
+    otp_jsonout_uint(j, "samples", t->samples);
+    otp_jsonout_uint(j, "time_unix_nano", t->from_ns);
+    otp_jsonout_uint(j, "duration_nano", t->until_ns - t->from_ns);
 }
 
 /* The module is shown where it says more than the name does. */
@@ -273,18 +275,22 @@ static void print_text(const struct tally *t, const struct otp_type *type, uint3
 
 static void print_json(const struct tally *t, const struct otp_type *type, uint32_t rows)
 {
-    print_json_header(t, type);
-    (void)printf(", \"functions\": [");
+    struct otp_jsonout j;
+
+    print_json_header(&j, t, type);
+    otp_jsonout_list(&j, "functions");
     for (uint32_t i = 0; i < rows; i++) {
         const struct row *r = &t->rows[i];
         const struct otp_name *n = &t->names.items[r->name];
-        (void)printf("%s\n  {\"name\": ", i > 0 ? "," : "");
-        otp_show_json(stdout, n->name);
-        (void)printf(", \"module\": ");
-        otp_show_json(stdout, n->module);
-        (void)printf(", \"flat\": %" PRId64 ", \"cum\": %" PRId64 "}", r->flat, r->cum);
+        otp_jsonout_row(&j, NULL);
+        otp_jsonout_text(&j, "name", n->name);
+        otp_jsonout_text(&j, "module", n->module);
+        otp_jsonout_int(&j, "flat", r->flat);
+        otp_jsonout_int(&j, "cum", r->cum);
+        otp_jsonout_close(&j);
     }
-    (void)printf("\n ]}\n");
+    otp_jsonout_close(&j);
+    otp_jsonout_end(&j);
 }
 
 /* Functions of other types, with nothing in this one, are no rows. */
@@ -380,13 +386,6 @@ static void print_group_text(const struct group_row *r, const struct tally *t,
     otp_bars_name(bars, r->name, otp_text_of(NULL));
 }
 
-static void print_group_json(const struct group_row *r, bool is_first)
-{
-    (void)printf("%s\n  {\"name\": ", is_first ? "" : ",");
-    otp_show_json(stdout, r->name);
-    (void)printf(", \"value\": %" PRId64 ", \"samples\": %" PRIu64 "}", r->value, r->samples);
-}
-
 /* The groups that have samples, largest first; returns how many. */
 static uint32_t sort_groups(struct group_row *rows, uint32_t count)
 {
@@ -406,12 +405,19 @@ static uint32_t sort_groups(struct group_row *rows, uint32_t count)
 static void print_groups_json(const struct tally *t, const struct group_row *rows, uint32_t shown,
                               const struct otp_type *type)
 {
-    print_json_header(t, type);
-    (void)printf(", \"groups\": [");
+    struct otp_jsonout j;
+
+    print_json_header(&j, t, type);
+    otp_jsonout_list(&j, "groups");
     for (uint32_t i = 0; i < shown; i++) {
-        print_group_json(&rows[i], i == 0);
+        otp_jsonout_row(&j, NULL);
+        otp_jsonout_text(&j, "name", rows[i].name);
+        otp_jsonout_int(&j, "value", rows[i].value);
+        otp_jsonout_uint(&j, "samples", rows[i].samples);
+        otp_jsonout_close(&j);
     }
-    (void)printf("\n ]}\n");
+    otp_jsonout_close(&j);
+    otp_jsonout_end(&j);
 }
 
 static void print_groups_text(const struct tally *t, const struct group_row *rows, uint32_t shown,
@@ -556,7 +562,7 @@ static const struct otp_option options[] = {
     [TOP_TYPE] = {"type", 't', "TYPE", "what to count: cpu, samples, alloc_space, … (the first)"},
     [TOP_CUM] = {"cum", 'c', NULL, "sort by the cumulative value"},
     [TOP_NUMBER] = {"number", 'n', "N", "show N functions, 0: all (30; all with --json)"},
-    [TOP_JSON] = {"json", 0, NULL, "print JSON"},
+    [TOP_JSON] = OTP_JSON_OPTION,
     [TOP_BY] = {"by", 'b', "WHAT", "sum up by this, not by function: " OTP_BY_HELP},
     [TOP_WHERE] = {"where", 'w', "KEY=VALUE", "only samples with that label, trace, span, thread"},
     [TOP_BARS] = {"bars", 0, "WHEN", "bars that fit the line: auto (on a terminal), always, never"},
