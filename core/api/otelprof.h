@@ -90,7 +90,7 @@ static inline void otelprof_span_clear(void)
 /*
  * Copies the span that otelprof_span_set() made current in the calling thread. 1: there is one; 0:
  * there is none, and both ids are filled with zeros, so that they can be given to
- * otelprof_span_set() again in any case. In signal handlers.
+ * otelprof_span_set() again in any case. NULL: that id is not wanted. In signal handlers.
  */
 static inline int otelprof_span_get(void *trace_id, void *span_id)
 {
@@ -98,8 +98,12 @@ static inline int otelprof_span_get(void *trace_id, void *span_id)
     if (f != 0) {
         return f(trace_id, span_id);
     }
-    __builtin_memset(trace_id, 0, 16);
-    __builtin_memset(span_id, 0, 8);
+    if (trace_id != 0) {
+        __builtin_memset(trace_id, 0, 16);
+    }
+    if (span_id != 0) {
+        __builtin_memset(span_id, 0, 8);
+    }
     return 0;
 }
 
@@ -151,8 +155,8 @@ static inline void otelprof_thread_name(const char *name)
 /*
  * The id (16 bytes) of the profile that is being collected, for the profile_id of log records.
  * type: "samples", "cpu", "alloc_objects", "alloc_space", "inuse_objects" or "inuse_space"; NULL is
- * "cpu". 1: id was filled; 0: nothing is being profiled, or no such type. The next flush takes the
- * id along, if it has samples of that type. In signal handlers.
+ * "cpu". 1: id was filled, unless it is NULL; 0: nothing is being profiled, or no such type. The
+ * next flush takes the id along, if it has samples of that type. In signal handlers.
  */
 static inline int otelprof_profile_id(const char *type, void *id)
 {

@@ -25,4 +25,16 @@ static inline struct otp_text otp_text_make(const char *s, size_t len)
     return t;
 }
 
+/* t without the spaces and tabs at its ends. Context: any. */
+static inline struct otp_text otp_text_trim(struct otp_text t)
+{
+    while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t')) {
+        t = otp_text_make(t.data + 1, t.len - 1);
+    }
+    while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t')) {
+        t.len--;
+    }
+    return t;
+}
+
 #endif

@@ -15,8 +15,8 @@
 void otp_ids_draw(void);
 /* In the child of a fork: forgets a change that was under way, and draws. Context: init. */
 void otp_ids_after_fork(void);
-/* Copies the id of a type (NULL: "cpu"); false when nothing is profiled or there is no such type.
- * Context: hot. */
+/* Copies the id of a type (NULL: "cpu") to id, unless that is NULL; false when nothing is profiled
+ * or there is no such type. Context: hot. */
 bool otp_ids_get(const char *type, void *id);
 /* The id of profile number n of the flush, for the encoder. Context: worker. */
 void otp_ids_at(uint32_t n, uint8_t out_id[16]);

@@ -44,10 +44,14 @@ bool otp_ids_get(const char *type, void *id)
                  (n <= CPU ? otp_settings.is_cpu_on : otp_settings.is_heap_on);
     /* A handler may have interrupted the drawing in its own thread, and must not wait for it. */
     for (int tries = 0; is_on && tries < 1000; tries++) {
+        uint8_t copy[sizeof(ids[n])];
         uint32_t before = otp_load_acquire(&sequence); /* pairs: IDS */
-        memcpy(id, ids[n], sizeof(ids[n]));
+        memcpy(copy, ids[n], sizeof(copy));
         otp_signal_fence(); /* the processor keeps loads in order */
         if (before != 0 && (before & 1) == 0 && otp_load_relaxed(&sequence) == before) {
+            if (id != NULL) {
+                memcpy(id, copy, sizeof(copy));
+            }
             return true;
         }
     }

@@ -51,7 +51,8 @@ OTP_INLINE void otp_span_set(const void *trace_id, const void *span_id)
     otp_tls.has_span = (ids[0] | ids[1]) != 0 && ids[2] != 0;
 }
 
-/* Copies the current span; false, and zeros, when there is none. Context: hot. */
+/* Copies the current span, each id unless it is NULL; false, and zeros, when there is none.
+ * Context: hot. */
 bool otp_span_get(void *trace_id, void *span_id);
 /* Adds a label; what has no room is remembered as lost. Context: hot, not in a signal handler. */
 void otp_labels_push(const char *key, const char *value);

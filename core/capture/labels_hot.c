@@ -22,8 +22,12 @@ bool otp_span_get(void *trace_id, void *span_id)
     static const uint64_t none[3];
     bool has_span = otp_tls.has_span != 0;
     const uint64_t *ids = has_span ? otp_tls.span : none;
-    memcpy(trace_id, ids, 16);
-    memcpy(span_id, ids + 2, 8);
+    if (trace_id != NULL) {
+        memcpy(trace_id, ids, 16);
+    }
+    if (span_id != NULL) {
+        memcpy(span_id, ids + 2, 8);
+    }
     return has_span;
 }
 

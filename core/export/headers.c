@@ -5,17 +5,6 @@
 
 #include "core/base/annot.h"
 
-static struct otp_text trim(struct otp_text t)
-{
-    while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t')) {
-        t = otp_text_make(t.data + 1, t.len - 1);
-    }
-    while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t')) {
-        t.len--;
-    }
-    return t;
-}
-
 static int hex_value(char c)
 {
     if (c >= '0' && c <= '9') {
@@ -100,9 +89,9 @@ static bool add(struct otp_headers *h, struct otp_text entry, size_t *used)
     if (equals == NULL || h->count == OTP_HEADERS_MAX) {
         return false;
     }
-    struct otp_text name = trim(otp_text_make(entry.data, (size_t)(equals - entry.data)));
+    struct otp_text name = otp_text_trim(otp_text_make(entry.data, (size_t)(equals - entry.data)));
     struct otp_text value =
-        trim(otp_text_make(equals + 1, entry.len - (size_t)(equals - entry.data) - 1));
+        otp_text_trim(otp_text_make(equals + 1, entry.len - (size_t)(equals - entry.data) - 1));
     char *to = h->store + *used;
     if (!decode(name, to, &name_len) || !make_name(to, name_len) ||
         is_reserved(otp_text_make(to, name_len)) || !decode(value, to + name_len, &value_len) ||
@@ -110,7 +99,7 @@ static bool add(struct otp_headers *h, struct otp_text entry, size_t *used)
         return false;
     }
     h->items[h->count].name = otp_text_make(to, name_len);
-    h->items[h->count].value = trim(otp_text_make(to + name_len, value_len));
+    h->items[h->count].value = otp_text_trim(otp_text_make(to + name_len, value_len));
     h->count++;
     *used += name_len + value_len;
     return true;
@@ -133,7 +122,7 @@ bool otp_headers_parse(struct otp_headers *h, struct otp_heap *heap, struct otp_
         while (end < list.len && list.data[end] != ',') {
             end++;
         }
-        struct otp_text entry = trim(otp_text_make(list.data + begin, end - begin));
+        struct otp_text entry = otp_text_trim(otp_text_make(list.data + begin, end - begin));
         if (entry.len > 0 && !add(h, entry, &used)) {
             h->refused++;
         }

@@ -86,24 +86,13 @@ static bool begins_with(struct otp_text text, const char *prefix)
     return text.len >= len && same_word(otp_text_make(text.data, len), prefix);
 }
 
-static struct otp_text trim(struct otp_text t)
-{
-    while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t')) {
-        t = otp_text_make(t.data + 1, t.len - 1);
-    }
-    while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t')) {
-        t.len--;
-    }
-    return t;
-}
-
 /* True when word is one of the comma-separated words of list. */
 static bool lists(struct otp_text list, const char *word)
 {
     size_t begin = 0;
     for (size_t i = 0; i <= list.len; i++) {
         if (i == list.len || list.data[i] == ',') {
-            if (same_word(trim(otp_text_make(list.data + begin, i - begin)), word)) {
+            if (same_word(otp_text_trim(otp_text_make(list.data + begin, i - begin)), word)) {
                 return true;
             }
             begin = i + 1;
@@ -150,7 +139,7 @@ static void read_header(struct otp_http1_response *r, struct otp_text line)
     }
     size_t name_len = (size_t)(colon - line.data);
     struct otp_text name = otp_text_make(line.data, name_len);
-    struct otp_text value = trim(otp_text_make(colon + 1, line.len - name_len - 1));
+    struct otp_text value = otp_text_trim(otp_text_make(colon + 1, line.len - name_len - 1));
     if (same_word(name, "content-length")) {
         read_length(r, value);
     } else if (same_word(name, "transfer-encoding")) {

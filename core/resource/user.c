@@ -13,17 +13,6 @@
 #define USER_BYTES_MAX ((size_t)20 << 10)
 #define RESERVED_PREFIX "telemetry.sdk."
 
-static struct otp_text trim(struct otp_text t)
-{
-    while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t')) {
-        t = otp_text_make(t.data + 1, t.len - 1);
-    }
-    while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t')) {
-        t.len--;
-    }
-    return t;
-}
-
 /* Cuts the next non-empty item off the list; false at its end. */
 static bool next_item(struct otp_text *list, struct otp_text *out)
 {
@@ -31,7 +20,7 @@ static bool next_item(struct otp_text *list, struct otp_text *out)
         const char *comma = memchr(list->data, ',', list->len);
         size_t len = comma == NULL ? list->len : (size_t)(comma - list->data);
         size_t taken = comma == NULL ? len : len + 1;
-        *out = trim(otp_text_make(list->data, len));
+        *out = otp_text_trim(otp_text_make(list->data, len));
         *list = otp_text_make(list->data + taken, list->len - taken);
         if (out->len > 0) {
             return true;
@@ -95,8 +84,8 @@ static const char *add_item(struct otp_resource *r, struct otp_text item)
         return "has no =";
     }
     size_t key_len = (size_t)(equals - item.data);
-    if (!decode(r, trim(otp_text_make(item.data, key_len)), &key) || key.len == 0 ||
-        !decode(r, trim(otp_text_make(equals + 1, item.len - key_len - 1)), &value)) {
+    if (!decode(r, otp_text_trim(otp_text_make(item.data, key_len)), &key) || key.len == 0 ||
+        !decode(r, otp_text_trim(otp_text_make(equals + 1, item.len - key_len - 1)), &value)) {
         return "is not understood";
     }
     if (is_reserved(key, value)) {

@@ -121,6 +121,7 @@ static void report(const char *path)
     check(has_id == otelprof_profile_id("cpu", again), "cpu is what NULL means");
     check(memcmp(id, again, sizeof(id)) == 0, "the id stays the same until the flush");
     check(otelprof_profile_id("no such type", id) == 0, "no such type");
+    check(has_id == otelprof_profile_id("cpu", NULL), "asked whether there is an id");
     fprintf(f, "%s %d ", otelprof_version()[0] != '\0' ? "there" : "absent", has_id);
     for (size_t i = 0; i < sizeof(id); i++) {
         fprintf(f, "%02x", again[i]);
@@ -140,6 +141,10 @@ int main(int argc, char **argv)
     int has_library = otelprof_version()[0] != '\0';
     check(otelprof_span_get(trace, span) == has_library, "the span is there");
     check(!has_library || memcmp(span, span_id, 8) == 0, "it is what was set");
+    check(otelprof_span_get(NULL, NULL) == has_library, "asked whether there is one");
+    memset(span, 0, sizeof(span));
+    check(otelprof_span_get(NULL, span) == has_library, "asked for half of it");
+    check(!has_library || memcmp(span, span_id, 8) == 0, "that half is there");
     raise(SIGUSR1);
     burn_here(0.3);
     otelprof_span_clear();

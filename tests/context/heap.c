@@ -6,6 +6,7 @@
  * n + 1, k, and its blocks have 1000 + k bytes. Prints what it has made and kept.
  */
 #include "core/api/otelprof.h"
+#include "tests/context/block.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -19,16 +20,6 @@
 
 static void *kept[THREADS][SPANS];
 static void *later[THREADS][SPANS];
-
-__attribute__((noinline)) void *make_block(size_t size)
-{
-    char *p = malloc(size);
-    if (p == NULL) {
-        exit(2);
-    }
-    memset(p, 1, size);
-    return p;
-}
 
 static void *work(void *arg)
 {

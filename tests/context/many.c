@@ -4,21 +4,12 @@
  * blocks. Prints the sum of what it allocated in make_block and how much memory it had in use.
  */
 #include "core/api/otelprof.h"
+#include "tests/context/block.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-__attribute__((noinline)) void *make_block(size_t size)
-{
-    char *p = malloc(size);
-    if (p == NULL) {
-        exit(2);
-    }
-    memset(p, 1, size);
-    return p;
-}
 
 int main(int argc, char **argv)
 {

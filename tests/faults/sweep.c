@@ -291,18 +291,30 @@ static int install_filter(const struct fault *fault)
     return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &p);
 }
 
-static void send_fd(int socket, int fd)
-{
-    char byte = 0;
-    struct iovec io = {.iov_base = &byte, .iov_len = 1};
+/* What carries one descriptor. */
+struct parcel {
+    char byte;
+    struct iovec io;
     union {
         char room[CMSG_SPACE(sizeof(int))];
         struct cmsghdr align;
-    } control = {{0}};
-    struct msghdr m = {.msg_iov = &io,
-                       .msg_iovlen = 1,
-                       .msg_control = control.room,
-                       .msg_controllen = sizeof(control.room)};
+    } control;
+};
+
+static struct msghdr wrap(struct parcel *p)
+{
+    memset(p, 0, sizeof(*p));
+    p->io = (struct iovec){.iov_base = &p->byte, .iov_len = 1};
+    return (struct msghdr){.msg_iov = &p->io,
+                           .msg_iovlen = 1,
+                           .msg_control = p->control.room,
+                           .msg_controllen = sizeof(p->control.room)};
+}
+
+static void send_fd(int socket, int fd)
+{
+    struct parcel p;
+    struct msghdr m = wrap(&p);
     struct cmsghdr *c = CMSG_FIRSTHDR(&m);
     c->cmsg_level = SOL_SOCKET;
     c->cmsg_type = SCM_RIGHTS;
@@ -315,16 +327,8 @@ static void send_fd(int socket, int fd)
 
 static int receive_fd(int socket)
 {
-    char byte;
-    struct iovec io = {.iov_base = &byte, .iov_len = 1};
-    union {
-        char room[CMSG_SPACE(sizeof(int))];
-        struct cmsghdr align;
-    } control = {{0}};
-    struct msghdr m = {.msg_iov = &io,
-                       .msg_iovlen = 1,
-                       .msg_control = control.room,
-                       .msg_controllen = sizeof(control.room)};
+    struct parcel p;
+    struct msghdr m = wrap(&p);
     int fd = -1;
     if (recvmsg(socket, &m, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&m) != NULL) {
         memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof(int));

@@ -15,6 +15,7 @@
 #include "core/base/reader.h"
 #include "core/base/sort.h"
 #include "core/base/sys.h"
+#include "tests/unit/run.h"
 
 #define SEED 20261130U
 
@@ -269,9 +270,5 @@ int main(void)
     tcase_add_test(t, test_dynsym_finds_what_the_loader_finds);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return unit_run(s);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/hotmem.h"
+#include "tests/unit/run.h"
 
 #define PIECE ((size_t)1 << 20)
 #define THREADS 8
@@ -74,10 +75,5 @@ int main(void)
     tcase_add_test(tc, test_the_limit_holds);
     tcase_add_test(tc, test_what_fits_once_is_had_by_all_who_ask_at_once);
     suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_set_fork_status(r, CK_NOFORK);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unit_run_here(s);
 }

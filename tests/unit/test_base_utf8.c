@@ -10,6 +10,7 @@
 #include "core/base/annot.h"
 #include "core/base/civil.h"
 #include "core/base/utf8.h"
+#include "tests/unit/run.h"
 
 /* Length of the valid character at s by libc, 0 when there is none. */
 static unsigned libc_step(const char *s, size_t left)
@@ -120,9 +121,5 @@ int main(void)
     tcase_add_test(all, test_civil_agrees_with_libc);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "core/capture/random.h"
+#include "tests/unit/run.h"
 
 #define SEED 424242U
 
@@ -82,9 +83,5 @@ int main(void)
     tcase_add_loop_test(t, test_weights_are_unbiased, 0, 9);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return unit_run(s);
 }

@@ -16,6 +16,7 @@
 #include "core/capture/scratch.h"
 #include "core/capture/stash.h"
 #include "core/capture/thread.h"
+#include "tests/unit/run.h"
 
 #define THREADS 8
 #define ROUNDS 20000
@@ -195,9 +196,5 @@ int main(void)
     tcase_add_test(t, test_a_scratch_stack_has_one_owner);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return unit_run(s);
 }

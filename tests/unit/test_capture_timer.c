@@ -14,6 +14,7 @@
 #include "core/capture/random.h"
 #include "core/capture/thread.h"
 #include "core/capture/timer.h"
+#include "tests/unit/run.h"
 
 #define MS INT64_C(1000000)
 #define TAIL_NS 103700001
@@ -253,10 +254,5 @@ int main(void)
     tcase_add_test(t, test_a_change_while_the_thread_takes_its_periods);
     tcase_add_test(t, test_epochs_wrap);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_set_fork_status(r, CK_NOFORK);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unit_run_here(s);
 }

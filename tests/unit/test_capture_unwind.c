@@ -19,6 +19,7 @@
 #include "core/capture/unwind_hot.c"
 
 #include "core/base/real.h"
+#include "tests/unit/run.h"
 
 #define TRAP_FLAG 0x100
 #define NOINLINE __attribute__((noinline))
@@ -231,9 +232,5 @@ int main(void)
     tcase_add_test(t, test_rules_see_what_libunwind_sees);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unit_run(s);
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/annot.h"
 #include "core/conf/conf.h"
+#include "tests/unit/run.h"
 
 static struct otp_conf conf;
 static char lines[64][512];
@@ -706,9 +707,5 @@ int main(void)
     suite_add_tcase(suite, values);
     suite_add_tcase(suite, rest);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

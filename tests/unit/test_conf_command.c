@@ -7,6 +7,7 @@
 
 #include "core/base/annot.h"
 #include "core/conf/command.h"
+#include "tests/unit/run.h"
 
 static struct otp_conf conf;
 static struct otp_conf before;
@@ -42,29 +43,24 @@ START_TEST(test_words_are_understood)
 }
 END_TEST
 
+#define SETS(text, field, value)                                                                   \
+    do {                                                                                           \
+        enum otp_command_kind kind;                                                                \
+        ck_assert(parse_text("set " text, &kind) && kind == OTP_COMMAND_SET);                      \
+        ck_assert_uint_eq(conf.field, value);                                                      \
+    } while (false)
+
 START_TEST(test_settings_change_their_field_and_no_other)
 {
-    enum otp_command_kind kind;
-    ck_assert(parse_text("set cpu-hz=250", &kind) && kind == OTP_COMMAND_SET);
-    ck_assert_uint_eq(conf.cpu_hz, 250);
-    ck_assert(parse_text("set heap-interval=64k", &kind));
-    ck_assert_uint_eq(conf.heap_interval_bytes, 65536);
-    ck_assert(parse_text("set interval=1500ms", &kind));
-    ck_assert_uint_eq(conf.interval_ns, 1500000000);
-    ck_assert(parse_text("set cpu-budget=0.5%", &kind));
-    ck_assert_uint_eq(conf.cpu_budget_ppm, 5000);
-    ck_assert(parse_text("set OTELPROF_CPU_HZ=251", &kind) && kind == OTP_COMMAND_SET);
-    ck_assert_uint_eq(conf.cpu_hz, 251);
-    ck_assert(parse_text("set OTELPROF_HEAP_INTERVAL=32k", &kind));
-    ck_assert_uint_eq(conf.heap_interval_bytes, 32768);
-    ck_assert(parse_text("set OTELPROF_INTERVAL=5", &kind));
-    ck_assert_uint_eq(conf.interval_ns, 5000000000);
-    ck_assert(parse_text("set OTELPROF_CPU_BUDGET=2", &kind));
-    ck_assert_uint_eq(conf.cpu_budget_ppm, 20000);
-    ck_assert(parse_text("set heap-interval=64k", &kind));
-    ck_assert(parse_text("set interval=1500ms", &kind));
-    ck_assert(parse_text("set cpu-budget=0.5%", &kind));
-    ck_assert(parse_text("set  cpu-hz=1 ", &kind));
+    SETS("OTELPROF_CPU_HZ=251", cpu_hz, 251);
+    SETS("cpu-hz=250", cpu_hz, 250);
+    SETS(" cpu-hz=1 ", cpu_hz, 1);
+    SETS("OTELPROF_HEAP_INTERVAL=32k", heap_interval_bytes, 32768);
+    SETS("heap-interval=64k", heap_interval_bytes, 65536);
+    SETS("OTELPROF_INTERVAL=5", interval_ns, 5000000000);
+    SETS("interval=1500ms", interval_ns, 1500000000);
+    SETS("OTELPROF_CPU_BUDGET=2", cpu_budget_ppm, 20000);
+    SETS("cpu-budget=0.5%", cpu_budget_ppm, 5000);
     before.cpu_hz = 1;
     before.heap_interval_bytes = 65536;
     before.interval_ns = 1500000000;
@@ -155,10 +151,5 @@ int main(void)
     tcase_add_test(t, test_anything_else_is_refused);
     tcase_add_test(t, test_any_bytes_are_survived);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_set_fork_status(r, CK_NOFORK);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unit_run_here(s);
 }

@@ -9,6 +9,7 @@
 #include "core/base/annot.h"
 #include "core/conf/glob.h"
 #include "core/conf/notice.h"
+#include "tests/unit/run.h"
 
 static const struct {
     const char *pattern;
@@ -154,9 +155,5 @@ int main(void)
     tcase_add_test(glob, test_distance);
     suite_add_tcase(suite, glob);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -8,6 +8,7 @@
 
 #include "core/decode/unpack.h"
 #include "tests/unit/decode_help.h"
+#include "tests/unit/run.h"
 
 static const struct dec_shape usual = {.with_attrs = true, .with_link = true, .with_values = true};
 
@@ -257,9 +258,5 @@ int main(void)
     tcase_add_test(all, test_a_failed_file_leaves_the_others);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -9,6 +9,7 @@
 #include "core/encode/json.h"
 #include "tests/unit/decode_help.h"
 #include "tests/unit/encode_random.h"
+#include "tests/unit/run.h"
 
 static enum otp_status read_json(const void *data, size_t len, struct otp_translation *t)
 {
@@ -204,9 +205,5 @@ int main(void)
     tcase_add_test(t, test_broken_bytes);
     tcase_add_test(t, test_lines);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

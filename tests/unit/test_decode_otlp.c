@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/unit/decode_help.h"
+#include "tests/unit/run.h"
 
 static const struct dec_shape usual = {.with_attrs = true, .with_link = true, .with_values = true};
 
@@ -413,9 +414,5 @@ int main(void)
     tcase_add_test(all, test_values_of_all_kinds);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

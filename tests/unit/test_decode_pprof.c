@@ -9,6 +9,7 @@
 #include "tests/unit/decode_help.h"
 #include "tests/unit/encode_random.h"
 #include "tests/unit/encode_view.h"
+#include "tests/unit/run.h"
 
 #define BUDGET ((uint64_t)64 << 20)
 
@@ -339,9 +340,5 @@ int main(void)
     tcase_add_loop_test(t, test_refusals, 0, (int)OTP_ARRAY_LEN(bad));
     tcase_add_test(t, test_limits);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -6,6 +6,7 @@
 
 #include "core/decode/wire.h"
 #include "tests/unit/decode_help.h"
+#include "tests/unit/run.h"
 
 static struct otp_wire wire_of(const struct dec_bytes *b, struct otp_wire_fault *fault)
 {
@@ -202,9 +203,5 @@ int main(void)
     tcase_add_test(all, test_count_of_varints);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

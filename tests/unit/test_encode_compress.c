@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "core/encode/compress.h"
+#include "tests/unit/run.h"
 
 static enum otp_status (*const both[])(struct otp_heap *heap, const void *in, size_t len, int level,
                                        struct otp_buf *out) = {otp_gzip, otp_zstd};
@@ -171,9 +172,5 @@ int main(void)
     tcase_add_loop_test(t, test_memory, 0, 2);
     tcase_add_loop_test(t, test_limits, 0, 2);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

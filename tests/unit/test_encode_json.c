@@ -10,6 +10,7 @@
 #include "core/encode/decimal.h"
 #include "core/encode/json.h"
 #include "core/encode/pack.h"
+#include "tests/unit/run.h"
 
 static struct otp_heap heap;
 static struct otp_buf message;
@@ -210,9 +211,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(make_suite());
 }

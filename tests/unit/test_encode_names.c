@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tests/unit/encode_help.h"
+#include "tests/unit/run.h"
 
 static const ENC_PB(ProfilesDictionary) * dict_of(const struct enc_rig *r)
 {
@@ -297,9 +298,5 @@ int main(void)
     tcase_add_test(t, test_odd_mappings);
     tcase_add_test(t, test_links);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -9,6 +9,7 @@
 
 #include "core/encode/otep239.h"
 #include "tests/unit/encode_random.h"
+#include "tests/unit/run.h"
 
 #define PB(name) Otep239__##name
 
@@ -256,9 +257,5 @@ int main(void)
     tcase_add_test(t, test_random_visits);
     tcase_add_test(t, test_memory_limit);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/unit/encode_help.h"
+#include "tests/unit/run.h"
 
 static const char *const foo_main[] = {"foo", "main", NULL};
 static const char *const bar_main[] = {"bar", "main", NULL};
@@ -766,9 +767,5 @@ int main(void)
     tcase_add_test(t, test_destroy_returns_memory);
     tcase_add_test(t, test_buffer_too_small);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

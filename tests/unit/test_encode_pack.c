@@ -7,6 +7,7 @@
 #include "core/encode/value.h"
 #include "core/encode/pack.h"
 #include "tests/unit/encode_help.h"
+#include "tests/unit/run.h"
 
 #define ANY_UNPACK opentelemetry__proto__common__v1__any_value__unpack
 #define ANY_FREE opentelemetry__proto__common__v1__any_value__free_unpacked
@@ -164,9 +165,5 @@ int main(void)
     tcase_add_test(t, test_full_buffer);
     tcase_add_test(t, test_values_repack);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "core/encode/tee.h"
 #include "tests/unit/encode_random.h"
 #include "tests/unit/encode_view.h"
+#include "tests/unit/run.h"
 
 struct rig {
     struct otp_heap heap;
@@ -504,9 +505,5 @@ int main(void)
     tcase_add_test(t, test_says_what_otlp_says);
     tcase_add_test(t, test_memory_limit);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

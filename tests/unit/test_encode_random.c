@@ -9,6 +9,7 @@
 
 #include "core/encode/tee.h"
 #include "tests/unit/encode_random.h"
+#include "tests/unit/run.h"
 
 #define VISITS 150
 
@@ -382,9 +383,5 @@ int main(void)
     tcase_add_test(t, test_tee_poisons_one_alone);
     tcase_add_test(t, test_tee_limits);
     suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

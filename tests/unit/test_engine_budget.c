@@ -8,6 +8,7 @@
 #include "core/base/annot.h"
 #include "core/capture/cost.h"
 #include "core/engine/budget.h"
+#include "tests/unit/run.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MS UINT64_C(1000000)
@@ -170,10 +171,5 @@ int main(void)
     tcase_add_test(t, test_all_of_the_time_is_never_too_much);
     tcase_add_test(t, test_clocks_that_stand_still_or_go_back_do_no_harm);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_set_fork_status(r, CK_NOFORK);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return unit_run_here(s);
 }

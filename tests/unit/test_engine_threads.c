@@ -25,6 +25,7 @@
 #include "core/capture/spawn.h"
 #include "core/engine/engine.h"
 #include "core/engine/state.h"
+#include "tests/unit/run.h"
 
 #define THREADS 8
 #define WAVES 6
@@ -230,9 +231,5 @@ int main(void)
     tcase_add_test(t, test_sampled_blocks_are_kept_for_the_next_sample);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return unit_run(s);
 }

@@ -3,6 +3,7 @@
 #include <check.h>
 
 #include "core/engine/trouble.h"
+#include "tests/unit/run.h"
 
 #define SECOND UINT64_C(1000000000)
 
@@ -109,9 +110,5 @@ int main(void)
     tcase_add_test(c, test_two_that_take_turns_are_bounded);
     tcase_add_test(c, test_kinds_differ_by_text_and_number);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return unit_run(s);
 }

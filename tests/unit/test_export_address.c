@@ -9,6 +9,7 @@
 
 #include "core/base/annot.h"
 #include "core/export/address.h"
+#include "tests/unit/run.h"
 
 static const struct {
     const char *text;
@@ -256,9 +257,5 @@ int main(void)
     tcase_add_test(all, test_unix_addresses);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -13,6 +13,7 @@
 #include "core/base/sys.h"
 #include "core/export/dns.h"
 #include "core/export/resolver.h"
+#include "tests/unit/run.h"
 
 #define PATIENCE_MS 5000
 
@@ -405,9 +406,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(make_suite());
 }

@@ -24,6 +24,7 @@
 
 #include "core/base/annot.h"
 #include "core/export/sink.h"
+#include "tests/unit/run.h"
 
 static char dir[64];
 static char at[512];
@@ -629,9 +630,5 @@ int main(void)
     tcase_add_test(files, test_many_processes_on_one_template);
     suite_add_tcase(suite, files);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

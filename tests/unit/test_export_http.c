@@ -11,6 +11,7 @@
 #include "core/export/outcome.h"
 #include "core/export/retry.h"
 #include "core/export/url.h"
+#include "tests/unit/run.h"
 
 static struct otp_heap heap;
 static struct otp_http1_response r;
@@ -419,9 +420,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(make_suite());
 }

@@ -22,6 +22,7 @@
 #include "core/base/annot.h"
 #include "core/base/sys.h"
 #include "core/export/sink_socket.h"
+#include "tests/unit/run.h"
 
 #define MS 1000000ULL
 #define PATIENCE_NS (20000 * MS) /* far more than any step needs */
@@ -941,9 +942,5 @@ int main(void)
     tcase_add_test(both, test_spool_that_fails);
     suite_add_tcase(suite, both);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

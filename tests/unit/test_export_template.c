@@ -8,6 +8,7 @@
 #include "core/base/annot.h"
 #include "core/base/utf8.h"
 #include "core/export/template.h"
+#include "tests/unit/run.h"
 
 static char out[OTP_PATH_MAX];
 
@@ -266,9 +267,5 @@ int main(void)
     tcase_add_test(names, test_too_long_is_refused);
     suite_add_tcase(suite, names);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

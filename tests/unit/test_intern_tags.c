@@ -9,6 +9,7 @@
 #include "core/base/counters.h"
 #include "core/intern/tags.h"
 #include "core/intern/timetable.h"
+#include "tests/unit/run.h"
 
 static struct otp_heap heap;
 static struct otp_tags tags;
@@ -244,9 +245,5 @@ int main(void)
     tcase_add_test(tc, test_samples_beyond_the_limit_go_to_their_stack);
     tcase_set_timeout(tc, 120);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

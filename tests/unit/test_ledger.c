@@ -9,6 +9,7 @@
 #include "core/base/hotmem.h"
 #include "core/ledger/ledger.h"
 #include "core/ledger/live.h"
+#include "tests/unit/run.h"
 
 #define THREADS 4
 #define ROUNDS 40000
@@ -359,9 +360,5 @@ int main(void)
     tcase_add_test(t, test_threads_that_free_each_others_blocks);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return unit_run(s);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "tests/unit/run.h"
+
 void *own_memcpy(void *to, const void *from, size_t n);
 void *own_memmove(void *to, const void *from, size_t n);
 void *own_memset(void *to, int byte, size_t n);
@@ -288,9 +290,5 @@ int main(void)
     tcase_add_test(t, test_texts_compare_as_in_libc);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return unit_run(s);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/resource/process_context.h"
+#include "tests/unit/run.h"
 
 /* {resource {"k.s": "v", "service.name": "theirs", "n": 7, "b": true, "list": []}, attribute} */
 static const unsigned char payload[] = "\x0a\x46"
@@ -187,9 +188,5 @@ static Suite *make_suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(make_suite());
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(make_suite());
 }

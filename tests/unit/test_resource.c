@@ -16,6 +16,7 @@
 #include "core/base/utf8.h"
 #include "core/resource/identity.h"
 #include "core/resource/resource.h"
+#include "tests/unit/run.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
@@ -663,9 +664,5 @@ int main(void)
     tcase_add_test(all, test_random_input);
     suite_add_tcase(suite, all);
 
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/ring/ring.h"
+#include "tests/unit/run.h"
 
 #define BYTES 4096U
 #define SEED 7U
@@ -140,9 +141,5 @@ int main(void)
     tcase_add_test(t, test_both_sides_at_once);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return unit_run(s);
 }

@@ -8,6 +8,7 @@
 #include "core/base/annot.h"
 #include "core/symbol/demangle.h"
 #include "core/symbol/stackcall.h"
+#include "tests/unit/run.h"
 
 static struct otp_heap heap;
 static struct otp_buf out;
@@ -278,9 +279,5 @@ int main(void)
     tcase_add_test(all, test_pairs);
     tcase_add_test(all, test_stackcall);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -8,6 +8,7 @@
 #include "core/base/annot.h"
 #include "core/symbol/buildid.h"
 #include "core/symbol/elf.h"
+#include "tests/unit/run.h"
 #include "tests/unit/symbol_elf.h"
 
 #define HEAP_LIMIT ((size_t)4 << 20)
@@ -500,9 +501,5 @@ int main(void)
     tcase_add_test(ids, test_htlhash);
     tcase_add_test(ids, test_build_id_hex);
     suite_add_tcase(suite, ids);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -20,6 +20,7 @@
 #include "core/symbol/objfile.h"
 #include "core/symbol/strtab.h"
 #include "core/symbol/symbols.h"
+#include "tests/unit/run.h"
 #include "tests/unit/symbol_elf.h"
 
 #define PATH_BYTES 512
@@ -516,9 +517,5 @@ int main(void)
     tcase_add_test(all, test_debug_by_checksum);
     tcase_add_test(all, test_crc);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

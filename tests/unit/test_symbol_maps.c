@@ -10,6 +10,7 @@
 
 #include "core/base/annot.h"
 #include "core/symbol/maps.h"
+#include "tests/unit/run.h"
 #include "tests/unit/symbol_elf.h"
 
 static struct otp_heap heap;
@@ -202,9 +203,5 @@ int main(void)
     tcase_add_test(all, test_skipped_lines);
     tcase_add_test(all, test_no_memory);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

@@ -7,6 +7,7 @@
 #include "core/base/annot.h"
 #include "core/base/fmt.h"
 #include "core/symbol/sha256.h"
+#include "tests/unit/run.h"
 
 /* Adds the message in pieces of at most step bytes. */
 static void expect(const void *data, size_t len, size_t step, const char *hex)
@@ -73,9 +74,5 @@ int main(void)
     tcase_add_test(all, test_vectors);
     tcase_add_test(all, test_long);
     suite_add_tcase(suite, all);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

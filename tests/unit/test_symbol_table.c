@@ -7,6 +7,7 @@
 
 #include "core/base/annot.h"
 #include "core/symbol/symbols.h"
+#include "tests/unit/run.h"
 #include "tests/unit/symbol_elf.h"
 
 #define FUNC(binding) ELF64_ST_INFO(STB_##binding, STT_FUNC)
@@ -366,9 +367,5 @@ int main(void)
     tcase_add_test(objects, test_arguments);
     tcase_add_test(objects, test_no_memory);
     suite_add_tcase(suite, objects);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return unit_run(suite);
 }

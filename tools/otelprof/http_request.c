@@ -29,17 +29,6 @@ static bool is_word(struct otp_text text, const char *word)
     return text.len == strlen(word) && strncasecmp(text.data, word, text.len) == 0;
 }
 
-static struct otp_text trim(struct otp_text t)
-{
-    while (t.len > 0 && (t.data[0] == ' ' || t.data[0] == '\t')) {
-        t = otp_text_make(t.data + 1, t.len - 1);
-    }
-    while (t.len > 0 && (t.data[t.len - 1] == ' ' || t.data[t.len - 1] == '\t')) {
-        t.len--;
-    }
-    return t;
-}
-
 /* Cuts the next part off a list, up to the separator. */
 static struct otp_text next_part(struct otp_text *list, char separator)
 {
@@ -48,7 +37,7 @@ static struct otp_text next_part(struct otp_text *list, char separator)
     struct otp_text part = otp_text_make(list->data, len);
     size_t used = end == NULL ? len : len + 1;
     *list = otp_text_make(list->data + used, list->len - used);
-    return trim(part);
+    return otp_text_trim(part);
 }
 
 static void read_target(struct otp_http_request *r, struct otp_text target)
@@ -187,7 +176,7 @@ static void read_line(struct otp_http_request *r, struct otp_text line, bool is_
             refuse(r, 400, "a line of the head is no field");
             return;
         }
-        read_field(r, name, trim(otp_text_make(colon + 1, line.len - name.len - 1)));
+        read_field(r, name, otp_text_trim(otp_text_make(colon + 1, line.len - name.len - 1)));
     }
 }
 
