@@ -22,6 +22,7 @@
 #define QUEUE_SHARE 8U /* of an output's queue in the memory limit: one part in so many */
 #define SLICE_NS UINT64_C(20000000) /* of one output, at the end of the process */
 #define RETRY_NS UINT64_C(1000000000)
+#define HUSH_NS UINT64_C(250000000) /* of a file, that long a failure is not worth a word */
 #define NEVER UINT64_MAX
 #define HOST_MAX 65
 
@@ -41,6 +42,7 @@ struct output {
     } sink;
     bool has_peer;         /* which member of the union */
     bool has_promised;     /* of a file: the log says that its profiles are kept */
+    uint64_t failing_ns;   /* of a file: when it began to fail; 0: it does not */
     struct otp_line cause; /* of the last failure, while the process ends; empty: none */
     size_t request_max;    /* bytes before compression; a larger message goes out in parts */
     struct kept *oldest;
@@ -88,21 +90,35 @@ static void say_failure(struct output *o, const char *outlook)
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
 }
 
+/* What a file takes after a moment is not worth a word, and a process that ends then needs no
+ * promise. */
+static bool is_worth_a_word(struct output *o)
+{
+    uint64_t now = otp_sys_monotonic_ns();
+    o->failing_ns = o->failing_ns == 0 ? now : o->failing_ns;
+    return o->has_peer || now - o->failing_ns >= HUSH_NS;
+}
+
 /* At the end of the process there is one word on an output, when it is known what became of it: see
  * say_end. */
 static void log_failure(struct output *o)
 {
-    if (!is_ending) {
-        say_failure(o, o->sink.base.is_hopeless ? is_off : will_try);
-    } else if (!is_failing(o)) {
-        o->cause.len = 0;
-        otp_sink_describe(&o->sink.base, &o->cause);
+    if (is_ending) {
+        if (!is_failing(o)) {
+            o->cause.len = 0;
+            otp_sink_describe(&o->sink.base, &o->cause);
+        }
+    } else if (o->sink.base.is_hopeless) {
+        say_failure(o, is_off);
+    } else if (is_worth_a_word(o)) {
+        say_failure(o, will_try);
     }
 }
 
 static void log_success(struct output *o)
 {
     uint64_t count;
+    o->failing_ns = 0;
     if (otp_trouble_ends(&o->trouble, &count)) {
         struct otp_line line = {0};
         otp_sink_describe(&o->sink.base, &line);

@@ -472,7 +472,11 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
     uint64_t now = otp_sys_realtime_ns();
     now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
     if (!otp_builders_are_open() && !open_builders()) {
-        otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+        if (is_last) {
+            log_lost(OTP_NO_MEMORY);
+        } else {
+            otp_count(OTP_COUNT_WORKER_MEMORY, 1); /* what was to be told is kept for the next one */
+        }
         return;
     }
     struct otp_tell tell = {

@@ -421,7 +421,10 @@ void otp_worker_flush_here(void)
 {
     char *memory = memory_of_worker();
     struct otp_sys_hush hush;
-    if (memory != NULL && otp_load_acquire(&worker_tid) == 0 && otp_sys_hush(&hush)) {
+    if (memory == NULL) {
+        static const char text[] = "no memory is left to write the profile with: it is lost";
+        otp_engine_log(OTP_LOG_ERROR, text, sizeof(text) - 1);
+    } else if (otp_load_acquire(&worker_tid) == 0 && otp_sys_hush(&hush)) {
         otp_arch_call_on(memory + STACK_BYTES - 64, flush_here, NULL);
         otp_sys_unhush(&hush);
     }

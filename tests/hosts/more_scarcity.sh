@@ -72,6 +72,22 @@ short "ulimit -d 100000;"
 short "ulimit -t 100;"
 end
 
+begin "the program takes all the address space there is: the one word is of the profile"
+host used_up
+settings=''
+for when in early late; do
+    run_to "$d/bare" sh -c "ulimit -v 100000; exec '$host' $when"
+    bare_status=$?
+    run_to "$d/prof" env OTELPROF_OUTPUT="file:$p/%e-%p.otlp" sh -c "ulimit -v 100000; export LD_PRELOAD='$lib'; exec '$host' $when"
+    status=$?
+    same_status
+    same_file bare.out prof.out "standard output"
+    equal "lines on standard error" 1 "$(wc -l < prof.err)"
+    grep -q lost prof.err || bad "no word of the profile: $(cat prof.err)"
+    equal "files" 0 "$(find "$p" -type f | wc -l)"
+done
+end
+
 begin "a limit on processes, as an ordinary user"
 if [ "$(id -u)" = 0 ] && command -v setpriv > /dev/null; then
     settings=$all
