@@ -178,22 +178,32 @@ static struct otp_thread *begin(size_t size, const struct otp_regs *regs)
     }
     struct otp_thread *t = otp_thread_current();
     if (t == NULL) {
-        otp_tls.countdown = NEVER;
+        if (otp_tls.is_refused != 0) {
+            otp_tls.countdown = NEVER;
+        } else {
+            draw_gap();
+        }
         return NULL;
     }
     if (!otp_thread_enter(t, otp_regs_sp(regs))) {
         return NULL;
     }
-    t->cost.began_ns = otp_cost_weight(t->cost.allocs + 1) != 0 ? otp_sys_thread_cpu_ns() : 0;
     return t;
 }
 
-static void note_cost(struct otp_thread *t)
+/* When the booking of a sample began that is measured, 0 of one that is not. What the host's
+ * allocator does for the block, such as to clear it, is no cost of ours. */
+static uint64_t cost_began(const struct otp_thread *t)
+{
+    return otp_cost_weight(t->cost.allocs + 1) != 0 ? otp_sys_thread_cpu_ns() : 0;
+}
+
+static void note_cost(struct otp_thread *t, uint64_t began_ns)
 {
     struct otp_cost *c = &t->cost;
     otp_store_relaxed(&c->allocs, c->allocs + 1);
-    if (c->began_ns != 0) {
-        uint64_t one = otp_sys_thread_cpu_ns() - c->began_ns;
+    if (began_ns != 0) {
+        uint64_t one = otp_sys_thread_cpu_ns() - began_ns;
         uint64_t clock = otp_load_relaxed(&otp_cost_clock_ns);
         one = one > clock ? one - clock : 0;
         otp_store_relaxed(&c->alloc_ns, c->alloc_ns + one * otp_cost_weight(c->allocs));
@@ -312,6 +322,7 @@ static void end(struct otp_thread *t, void *block, size_t size, const struct otp
         otp_thread_leave(t);
         return;
     }
+    uint64_t began_ns = cost_began(t);
     uint64_t mask;
     if (OTP_UNLIKELY(!otp_sys_block_signals(&mask))) {
         otp_count(OTP_COUNT_NO_SCRATCH, 1);
@@ -320,7 +331,7 @@ static void end(struct otp_thread *t, void *block, size_t size, const struct otp
     }
     book_on_scratch(t, &j, regs);
     otp_capture_note_sample();
-    note_cost(t);
+    note_cost(t, began_ns);
     otp_thread_leave(t);
     otp_sys_restore_signals(mask); /* a tick that has come due in between finds capture left */
 }

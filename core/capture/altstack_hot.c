@@ -46,7 +46,7 @@ static void stop_all_of(int32_t tid)
 {
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
-        if (t->tid == tid && otp_load_acquire(&t->state) == OTP_THREAD_LIVE) {
+        if (otp_load_relaxed(&t->tid) == tid && otp_load_acquire(&t->state) == OTP_THREAD_LIVE) {
             (void)otp_exchange_acq_rel(&t->is_off, 1);
             otp_timer_stop(t);
         }

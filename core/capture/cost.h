@@ -32,7 +32,6 @@ struct otp_cost {
     uint64_t tick_ns;
     uint64_t allocs; /* sampled ones */
     uint64_t alloc_ns;
-    uint64_t began_ns; /* of an allocation that is being measured; 0: none */
 };
 
 /* What reading the clock adds to what is measured between two readings; atomic, set by the worker.

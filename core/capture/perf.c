@@ -65,7 +65,7 @@ static bool open_for(struct otp_thread *t)
         otp_sys_close(fd);
         return false;
     }
-    t->perf_fd = fd + 1;
+    otp_store_relaxed(&t->perf_fd, fd + 1); /* the thread looks at whether it has one */
     t->perf_signo = otp_settings.signo;
     return true;
 }
@@ -92,7 +92,7 @@ void otp_perf_close(struct otp_thread *t)
     if (t->perf_fd != 0) {
         otp_store_release(&otp_perf_cookies[t->perf_fd - 1], 0);
         otp_sys_close(t->perf_fd - 1);
-        t->perf_fd = 0;
+        otp_store_relaxed(&t->perf_fd, 0);
     }
 }
 
@@ -120,7 +120,7 @@ void otp_perf_forget(void)
 {
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
-        t->perf_fd = 0;
+        otp_store_relaxed(&t->perf_fd, 0);
     }
     for (size_t i = 0; i < OTP_PERF_FDS; i++) {
         otp_store_relaxed(&otp_perf_cookies[i], 0);

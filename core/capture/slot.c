@@ -31,6 +31,7 @@
 #define MAP_WORDS 256U   /* of the loader's record of an object, */
 #define MAP_STEP 16U     /* read so many at a time */
 #define MAX_MODULES 4096U
+#define TRIES_MAX 50U /* looks in quick succession at what is not to be understood yet */
 #define MAX_LISTS 64
 #define LOADER_BYTES_MAX ((uint64_t)65536)
 #define OFFSET_MAX ((uint64_t)1 << 30)
@@ -402,15 +403,18 @@ void otp_slot_look_again(void)
 
 bool otp_slot_refresh(void)
 {
+    static uint32_t tries;
     uint32_t epoch = otp_load_acquire(&otp_unload_epoch);
     if (seen.place.is_permanent != 0 && seen.place.kind != OTP_SLOT_NONE) {
         return false; /* what the program began with stays */
     }
+    tries = seen.epoch == epoch ? tries + 1 : 0;
     if (!is_unchanged(epoch)) {
         look_through(epoch);
     } else if (!seen.has_slot || seen.place.kind == OTP_SLOT_STATIC) {
         return false;
     }
     publish(epoch, false);
-    return !seen.is_done || (seen.has_slot && seen.place.kind == OTP_SLOT_NONE);
+    bool is_open = !seen.is_done || (seen.has_slot && seen.place.kind == OTP_SLOT_NONE);
+    return is_open && tries < TRIES_MAX;
 }

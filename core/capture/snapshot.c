@@ -143,7 +143,8 @@ static void reclaim(void)
     /* The exchange that replaced it was a full barrier, a refresh ago. */
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
-        if (otp_load_acquire(&t->state) == OTP_THREAD_LIVE && otp_load_acquire(&t->busy) != 0) {
+        /* Also one that has ended: what it still frees and allocates may be sampled. */
+        if (otp_load_acquire(&t->state) != OTP_THREAD_FREE && otp_load_acquire(&t->busy) != 0) {
             return;
         }
     }

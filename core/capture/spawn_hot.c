@@ -77,19 +77,23 @@ void otp_spawn_cloned(int32_t tid, int (*start)(void *))
     t->start_c11 = start;
     t->is_adopted = 1;
     t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid);
-    otp_store_release(&t->tid, tid); /* pairs: THREAD-TID */
-    otp_thread_set_name(t, t->start_name);
-    if (!otp_timer_start_from_birth(t)) {
-        otp_thread_unclaim(t); /* it may have ended already */
+    otp_store_relaxed(&t->context, otp_context_number(t->start_name, tid));
+    /* From then on the record is the worker's as soon as the thread has ended. */
+    if (!otp_timer_start_for(t, tid)) {
+        otp_thread_unclaim(t);
     }
 }
 
 void otp_spawn_named(bool is_self, const char *name)
 {
     struct otp_thread *t = otp_tls.thread;
-    if (is_self && t != NULL && t->tid == otp_sys_gettid()) {
-        otp_thread_set_name(t, name);
-    } else {
+    if (!is_self || t == NULL || t->tid != otp_sys_gettid()) {
         (void)otp_add_relaxed(&otp_names_epoch, 1);
+    } else if (otp_load_relaxed(&t->has_own_name) == 0) {
+        char known[OTP_THREAD_NAME_MAX] = {0}; /* the kernel looks at no more of it */
+        for (size_t i = 0; i < sizeof(known) - 1 && name[i] != '\0'; i++) {
+            known[i] = name[i];
+        }
+        otp_thread_set_name(t, known);
     }
 }

@@ -81,7 +81,6 @@ struct otp_tls {
     uint32_t gap;              /* enum otp_gap: what the countdown leads to */
     uint32_t interval;         /* number of the interval that it was drawn with; see alloc.h */
     struct otp_thread *thread; /* NULL: not attached yet */
-    uint32_t is_nested;        /* inside the host's allocator on behalf of a hook */
     uint32_t is_refused;       /* there was no record for this thread */
     uintptr_t jump_pc;         /* where a jump off an alternate stack goes on; see altstack.h */
     uint32_t has_span;         /* the program has set one: the two ids below */

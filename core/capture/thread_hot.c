@@ -126,7 +126,8 @@ struct otp_thread *otp_thread_claim(void)
 void otp_thread_unclaim(struct otp_thread *t)
 {
     uint32_t number = t->number; /* the next owner writes it anew */
-    otp_store_relaxed(&t->tid, 0);
+    otp_store_release(&t->tid, 0);
+    otp_store_relaxed(&t->has_timer, OTP_TIMER_NONE);
     otp_store_release(&t->state, OTP_THREAD_FREE); /* pairs: THREAD-FREE */
     note_free(number);
 }
@@ -161,8 +162,12 @@ struct otp_thread *otp_thread_current(void)
     if (OTP_LIKELY(t != NULL) || otp_tls.is_refused != 0) {
         return t;
     }
-    /* A process that shares our memory (a clone that is no thread) may end at any time unseen. */
-    t = otp_sys_getpid() == otp_settings.pid ? otp_thread_claim() : NULL;
+    /* A process that shares our memory (a clone that is no thread) may end at any time unseen. What
+     * is refused to it is not refused to the thread whose variables it has. */
+    if (otp_sys_getpid() != otp_settings.pid) {
+        return NULL;
+    }
+    t = otp_thread_claim();
     if (t == NULL) {
         otp_tls.is_refused = 1;
         return NULL;

@@ -166,6 +166,13 @@ static void note_cost(struct otp_thread *t, uint64_t began_ns)
     }
 }
 
+/* An event is known by its descriptor, whose number may be another thread's by the time that a
+ * signal comes that was blocked. */
+static bool is_own(const struct otp_thread *t)
+{
+    return t == otp_tls.thread || otp_load_relaxed(&t->tid) == otp_sys_gettid();
+}
+
 void otp_tick(int signo, siginfo_t *info, void *context)
 {
     (void)signo;
@@ -176,7 +183,7 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     struct otp_thread *t = is_timer
                                ? otp_timer_thread((uint64_t)(uintptr_t)info->si_value.sival_ptr)
                                : otp_perf_thread(info);
-    if (t == NULL) {
+    if (t == NULL || (!is_timer && !is_own(t))) {
         return;
     }
     struct tick k = {.thread = t, .signal = context, .cpu_now_ns = otp_sys_thread_cpu_ns()};

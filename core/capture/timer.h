@@ -39,6 +39,11 @@ bool otp_timer_start(struct otp_thread *t);
 /* The same for a thread whose first period begins with its life. Context: hot. */
 bool otp_timer_start_from_birth(struct otp_thread *t);
 /*
+ * The same for a record that nobody knows yet and that becomes tid's. True: it is the worker's as
+ * soon as the thread has ended. False: it is still the caller's, to be given back. Context: hot.
+ */
+bool otp_timer_start_for(struct otp_thread *t, int32_t tid);
+/*
  * Ends of periods up to now (a reading of the thread's CPU clock) that no sample stands for yet.
  * The clock is what counts, not the expiries: the kernel looks at CPU timers at its own ticks only,
  * so that an expiry can come late, together with others, or not at all before the thread ends.

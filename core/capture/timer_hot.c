@@ -213,8 +213,8 @@ static bool set_timer(const struct otp_thread *t)
     return OTP_SYS4(SYS_timer_settime, t->timer_id, TIMER_ABSTIME, &when, 0) == 0;
 }
 
-/* A timer with its id in t; false when the kernel refuses. */
-static bool arm(struct otp_thread *t)
+/* Makes t's timer, whose id is returned and in t; negative when the kernel refuses. */
+static int32_t arm(struct otp_thread *t)
 {
     struct sigevent ev;
     memset(&ev, 0, sizeof(ev));
@@ -223,22 +223,22 @@ static bool arm(struct otp_thread *t)
     ev.sigev_value.sival_ptr = (void *)otp_timer_cookie(t);
     int32_t tid = otp_load_relaxed(&t->tid);
     memcpy(&ev._sigev_un, &tid, sizeof(tid));
-    int id = 0;
+    int32_t id = 0;
     if (OTP_SYS3(SYS_timer_create, clock_of(t), &ev, &id) < 0) {
-        return false;
+        return -1;
     }
     t->timer_id = id;
     if (!set_timer(t)) {
         (void)OTP_SYS1(SYS_timer_delete, id);
-        return false;
+        return -1;
     }
-    return true;
+    return id;
 }
 
 /*
  * Makes the caller the one who starts t's timer; false: another is at it, there is one, or the
- * thread shall have none. (It says so before it stops the timer, and this looks after the claim: so
- * one of both sees the other.)
+ * thread, or all of them, shall have none. (Who says so does it before he stops the timer, and this
+ * looks after the claim: so one of both sees the other.)
  */
 static bool claim(struct otp_thread *t)
 {
@@ -246,28 +246,39 @@ static bool claim(struct otp_thread *t)
     if (!otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_STARTING)) {
         return false;
     }
-    if (otp_load_acquire(&t->is_off) != 0) {
+    if (otp_load_acquire(&t->is_off) != 0 ||
+        otp_load_acquire(&otp_capture_state) == OTP_CAPTURE_ENDED) {
         otp_store_release(&t->has_timer, OTP_TIMER_NONE);
         return false;
     }
     return true;
 }
 
+/* Starts what was claimed; false, and still claimed, when the kernel refuses. */
 static bool start(struct otp_thread *t)
 {
     uint32_t state = OTP_TIMER_STARTING;
-    if (!arm(t)) {
+    int32_t id = arm(t);
+    if (id < 0) {
         otp_count(OTP_COUNT_TIMERS, 1);
-        otp_store_release(&t->has_timer, OTP_TIMER_NONE);
         return false;
     }
     if (!otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_RUNS)) {
-        (void)OTP_SYS1(SYS_timer_delete, t->timer_id); /* it was stopped meanwhile */
+        (void)OTP_SYS1(SYS_timer_delete, id); /* it was stopped meanwhile */
     } else if (otp_load_acquire(&otp_capture_state) == OTP_CAPTURE_DORMANT) {
         otp_timer_stop(t); /* all were stopped, perhaps before this one ran */
         otp_timer_forget(t);
     }
     return true;
+}
+
+static bool start_or_release(struct otp_thread *t)
+{
+    bool is_started = start(t);
+    if (!is_started) {
+        otp_store_release(&t->has_timer, OTP_TIMER_NONE);
+    }
+    return is_started;
 }
 
 bool otp_timer_start(struct otp_thread *t)
@@ -284,7 +295,7 @@ bool otp_timer_start(struct otp_thread *t)
         }
         begin_periods(t, now_ns);
     }
-    return start(t);
+    return start_or_release(t);
 }
 
 bool otp_timer_start_from_birth(struct otp_thread *t)
@@ -292,6 +303,16 @@ bool otp_timer_start_from_birth(struct otp_thread *t)
     if (!claim(t)) {
         return true;
     }
+    begin_periods(t, 0);
+    return start_or_release(t);
+}
+
+bool otp_timer_start_for(struct otp_thread *t, int32_t tid)
+{
+    if (!claim(t)) {
+        return false;
+    }
+    otp_store_release(&t->tid, tid); /* pairs: THREAD-TID */
     begin_periods(t, 0);
     return start(t);
 }

@@ -185,6 +185,8 @@ static bool wants_worker(void)
 static void after_fork_in_child(void)
 {
     after_fork_in_parent();
+    stop_ticket = 0; /* the worker that would answer is not here */
+    stopping_tid = 0;
     if (!otp_capture_is_there()) {
         return;
     }
@@ -194,8 +196,6 @@ static void after_fork_in_child(void)
     otp_engine.requested = 0;
     otp_engine.request = 0;
     otp_engine.done = 0;
-    stop_ticket = 0;
-    stopping_tid = 0;
     otp_store_relaxed(&otp_samples_taken, 0);
     memset(otp_counters, 0, sizeof(otp_counters));
     otp_signals_forget_lock();
@@ -301,6 +301,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     if (!is_wanted) {
         static const char text[] = "the settings leave this program alone";
         otp_engine_log(OTP_LOG_DEBUG, text, sizeof(text) - 1);
+        otp_store_release(&otp_capture_state, OTP_CAPTURE_ENDED);
         return;
     }
     apply_settings(conf);
@@ -312,6 +313,8 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     if (!otp_scratch_init() || !otp_signals_start(conf->cpu, otp_engine_stop)) {
         static const char text[] = "not enough memory or signals to start; the program runs on";
         otp_engine_log(OTP_LOG_WARN, text, sizeof(text) - 1);
+        otp_store_release(&otp_capture_state, OTP_CAPTURE_ENDED);
+        otp_signals_stop();
         return;
     }
     otp_unwind_init();
@@ -527,5 +530,7 @@ void otp_engine_before_exec(void)
 
 void otp_engine_after_exec(void)
 {
-    otp_settings.wants_perf = otp_settings.is_perf_used;
+    if (otp_settings.is_perf_used) {
+        otp_settings.wants_perf = true;
+    }
 }

@@ -59,9 +59,11 @@ static int open_host_stderr(void)
     return otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
 }
 
-static int open_stderr(void)
+/* A number of 2 does not tell whose it is: what we open gets it when the host has closed its own. */
+static int open_stderr(bool *is_host_s)
 {
-    if (otp_worker_is_self()) {
+    *is_host_s = !otp_worker_is_self();
+    if (!*is_host_s) {
         return open_host_stderr();
     }
     return has_room(STDERR) ? STDERR : -1;
@@ -85,10 +87,10 @@ static void put_line(int fd, enum otp_log_level level, const char *text, size_t 
 }
 
 /* Stderr, instead of a file that cannot be opened: said once. */
-static int open_instead(struct otp_text path, int error)
+static int open_instead(struct otp_text path, int error, bool *is_host_s)
 {
     static bool is_said;
-    int fd = open_stderr();
+    int fd = open_stderr(is_host_s);
     if (fd >= 0 && !is_said) {
         struct otp_line line = {0};
         is_said = true;
@@ -102,14 +104,15 @@ static int open_instead(struct otp_text path, int error)
     return fd;
 }
 
-static int open_target(const struct otp_conf *conf)
+static int open_target(const struct otp_conf *conf, bool *is_host_s)
 {
     const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOCTTY | O_NONBLOCK; /* a FIFO waits */
     if (conf->log_file.len == 0) {
-        return open_stderr();
+        return open_stderr(is_host_s);
     }
     int fd = otp_sys_open(conf->log_file.data, flags, 0644);
-    return fd >= 0 ? fd : open_instead(conf->log_file, -fd);
+    *is_host_s = false;
+    return fd >= 0 ? fd : open_instead(conf->log_file, -fd, is_host_s);
 }
 
 void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
@@ -118,12 +121,13 @@ void otp_engine_log(enum otp_log_level level, const char *text, size_t len)
     if (level > conf->log) {
         return;
     }
-    int fd = open_target(conf);
+    bool is_host_s;
+    int fd = open_target(conf, &is_host_s);
     if (fd < 0) {
         return;
     }
     put_line(fd, level, text, len);
-    if (fd != STDERR) {
+    if (!is_host_s) {
         otp_sys_close(fd);
     }
 }

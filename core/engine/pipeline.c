@@ -21,6 +21,7 @@
 #include "core/capture/slot.h"
 #include "core/capture/snapshot.h"
 #include "core/capture/thread.h"
+#include "core/capture/timer.h"
 #include "core/engine/builders.h"
 #include "core/engine/creds.h"
 #include "core/engine/outputs.h"
@@ -255,7 +256,6 @@ static bool has_records(const struct otp_thread *t)
 
 void otp_pipeline_drain(void)
 {
-    otp_thread_keys_expire();
     collect(false);
     for (uint32_t n = 0;; n++) {
         struct otp_thread *t = otp_thread_get(n);
@@ -269,7 +269,8 @@ void otp_pipeline_drain(void)
         if (has_records(t)) {
             otp_names_refresh(t);
             drain_ring(t->ring);
-        } else if (otp_names_is_gone(t) && !has_records(t)) { /* nor any that came last of all */
+        } else if (otp_load_acquire(&t->has_timer) != OTP_TIMER_STARTING &&
+                   otp_names_is_gone(t) && !has_records(t)) { /* nor any that came last of all */
             otp_perf_close(t);
             otp_cost_retire(t);
             otp_thread_recycle(t);
@@ -543,6 +544,7 @@ bool otp_pipeline_scan(void)
     otp_signals_check();
     log_ticks();
     otp_snapshot_refresh(&heap);
+    otp_thread_keys_expire();
     follow_thread_context(&look_again);
     return look_again;
 }

@@ -127,13 +127,14 @@ static void stop(void)
     if (!change_state(OTP_CAPTURE_ON, OTP_CAPTURE_DORMANT)) {
         return;
     }
+    /* Read before the rings are: a sample that is just being taken is told by the next flush. */
+    otp_engine.samples_told = otp_load_relaxed(&otp_samples_taken);
     otp_pipeline_drain();
     otp_pipeline_collect();
     otp_timer_stop_all();
     otp_perf_close_all();
     otp_engine.is_asleep = true;
     otp_engine.has_slept = true;
-    otp_engine.samples_told = otp_load_relaxed(&otp_samples_taken);
     say("sampling ends");
     otp_pipeline_flush(otp_sys_monotonic_ns() + FLUSH_NS, false);
 }

@@ -45,16 +45,22 @@ void otp_rates_spent(struct otp_spent *out)
     out->process_ns = (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
+/* Of the cost of sampled allocations: what was asked for, and all, at the last reading. */
+static uint64_t asked_ns;
+static uint64_t seen_ns;
+
 /* Who asks for each allocation has said what that may cost: it shall not lower the rate of CPU
  * samples. */
 static uint64_t asked_for_ns(const struct otp_spent *spent)
 {
-    static uint64_t sum_ns;
-    static uint64_t seen_ns;
-    uint64_t more = spent->threads.alloc_ns > seen_ns ? spent->threads.alloc_ns - seen_ns : 0;
-    sum_ns += otp_load_relaxed(&otp_settings.heap_interval) <= 1 ? more : 0;
-    seen_ns = spent->threads.alloc_ns;
-    return sum_ns < spent->total_ns ? sum_ns : spent->total_ns;
+    uint64_t now_ns = spent->threads.alloc_ns;
+    if (now_ns < seen_ns) { /* a child of fork begins anew */
+        asked_ns = 0;
+        seen_ns = 0;
+    }
+    asked_ns += otp_load_relaxed(&otp_settings.heap_interval) <= 1 ? now_ns - seen_ns : 0;
+    seen_ns = now_ns;
+    return asked_ns < spent->total_ns ? asked_ns : spent->total_ns;
 }
 
 static void read_clocks(struct otp_budget_reading *out)
@@ -93,9 +99,7 @@ static void set_period(uint64_t period_ns)
     otp_store_relaxed(&otp_settings.cpu_period_ns, period_ns);
     otp_timer_follow_all();
     bool wants = conf->cpu && otp_rates_want_perf(conf, period_ns);
-    if (wants != otp_settings.is_perf_used) {
-        otp_settings.wants_perf = wants; /* opened with the next look at the threads */
-    }
+    otp_settings.wants_perf = wants; /* opened with the next look at the threads */
     if (!wants && otp_settings.is_perf_used) {
         otp_perf_close_all();
         otp_settings.is_perf_used = false;

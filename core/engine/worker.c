@@ -209,9 +209,11 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 /* Once a second, and sooner when there are threads to look at again. */
 static uint64_t look_around(uint64_t now)
 {
+    static uint64_t next_step;
     otp_creds_follow();
-    if (otp_capture_is_on()) {
+    if (otp_capture_is_on() && now >= next_step) { /* looks may follow each other faster */
         otp_rates_step();
+        next_step = now + TICK_NS;
     }
     bool look_again = otp_pipeline_scan();
     otp_power_check_signal();

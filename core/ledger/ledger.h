@@ -35,12 +35,16 @@
 #define OTP_LEDGER_NOT_NUMBERED UINT32_MAX
 
 struct otp_account {
-    struct otp_account *next;  /* in its bucket; fixed once published */
-    struct otp_account *older; /* the one made before it, of all; fixed once published */
+    struct otp_account *next;  /* in its bucket */
+    struct otp_account *older; /* the one made before it, of all; both fixed once published, but for
+                                  the worker, which takes accounts with a tag out again */
     uint64_t hash;
     uint32_t context;
     uint32_t depth;
     uint32_t interval;      /* number of the interval that its samples were taken at */
+    uint32_t tag_bytes;     /* 0: it has none */
+    uint32_t tag_number;    /* the worker's, for one flush */
+    uint32_t phase;         /* the worker's: whether it is in its bucket */
     uint64_t alloc_objects; /* in 1/65536 */
     uint64_t alloc_bytes;
     uint64_t freed_objects;
@@ -51,10 +55,6 @@ struct otp_account {
     uint64_t seen_bytes;
     uint64_t looked_objects;   /* the worker's: allocated when it last looked */
     struct otp_account *stack; /* whose frames and context hold: itself, unless it has a tag */
-    uint32_t tag_bytes;        /* 0: it has none */
-    uint32_t tag_number;       /* the worker's, for one flush */
-    uint32_t phase;            /* the worker's: whether it is in its bucket */
-    uint32_t reserved;
     uint64_t frames[]; /* depth words, leaf first; or the tag */
 };
 

@@ -40,14 +40,14 @@ static bool is_text(struct otp_text t, const char *s)
 static void take(void *arg, struct otp_text key, struct otp_text value)
 {
     struct otp_text version;
-    (void)arg;
+    bool *is_foreign = arg;
     if (is_text(key, "threadlocal.attribute_key_map")) {
         keys.count = 0;
         keys.used = 0;
         otp_process_context_strings(value, add_name, NULL);
     } else if (is_text(key, "threadlocal.schema_version")) {
-        keys.is_foreign = !otp_process_context_string(value, &version) ||
-                          (!is_text(version, "tlsdesc_v1_dev") && !is_text(version, "tls_v1"));
+        *is_foreign = !otp_process_context_string(value, &version) ||
+                      (!is_text(version, "tlsdesc_v1_dev") && !is_text(version, "tls_v1"));
     }
 }
 
@@ -57,10 +57,10 @@ void otp_thread_keys_refresh(void)
     if (!otp_process_context_exists()) {
         return; /* a fork child's SDK may not have come to it yet, and the list only grows */
     }
-    keys.count = 0;
-    keys.used = 0;
-    keys.is_foreign = false;
-    (void)otp_process_context_each(take, NULL);
+    bool is_foreign = false;
+    if (otp_process_context_each(take, &is_foreign)) {
+        keys.is_foreign = is_foreign;
+    }
 }
 
 void otp_thread_keys_expire(void)

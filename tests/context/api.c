@@ -72,10 +72,12 @@ static void *thread(void *arg)
     check(otelprof_span_get(trace, span) == 0, "a new thread has no span");
     check(memcmp(trace, zeros, 16) == 0 && memcmp(span, zeros, 8) == 0, "then ids are zeros");
     otelprof_thread_name("by the program, longer than what fits");
+    pthread_setname_np(pthread_self(), "by a library"); /* which does not know */
     otelprof_label_push("route", "/thread");
     burn_here(0.2);
     otelprof_label_pop();
     otelprof_thread_name(NULL);
+    pthread_setname_np(pthread_self(), "api");
     otelprof_label_push("route", "/kernel-name");
     burn_here(0.2);
     return NULL; /* with a label, which ends with the thread */

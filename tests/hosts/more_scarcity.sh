@@ -73,13 +73,12 @@ short "ulimit -t 100;"
 end
 
 begin "the program takes all the address space there is: the one word is of the profile"
-host used_up
+source=$here/used_up.c
+host used_up -I"$here"
 settings=''
 for when in early late; do
-    run_to "$d/bare" sh -c "ulimit -v 100000; exec '$host' $when"
-    bare_status=$?
-    run_to "$d/prof" env OTELPROF_OUTPUT="file:$p/%e-%p.otlp" sh -c "ulimit -v 100000; export LD_PRELOAD='$lib'; exec '$host' $when"
-    status=$?
+    bare "$host" $when
+    prof "$host" $when
     same_status
     same_file bare.out prof.out "standard output"
     equal "lines on standard error" 1 "$(wc -l < prof.err)"

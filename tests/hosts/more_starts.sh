@@ -393,3 +393,15 @@ if gcc -O1 -pg -o pg pg.c; then
     fi
 fi
 end
+
+begin "standard error is closed: what is logged to a file does not become it"
+run_to "$d/bare" sh -c 'exec perl -e "print syswrite(STDERR, q(x)) ? 1 : 0" 2>&-'
+bare_status=$?
+run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$p/%e-%p.otlp.gz" OTELPROF_HEAP_INTERVAL=1 OTELPROF_LOG=debug \
+    OTELPROF_LOG_FILE="$d/log" sh -c 'exec perl -e "print syswrite(STDERR, q(x)) ? 1 : 0" 2>&-'
+status=$?
+same
+equal "what was written" 0 "$(cat prof.out)"
+grep -q profiling log || bad "nothing is logged"
+strict
+end

@@ -7,6 +7,7 @@
 #include "host.h"
 
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 
 static const char *const names[] = {
@@ -29,9 +30,27 @@ HOST_NOINLINE static void *named(void *arg)
     return strcmp(now, name) == 0 ? arg : NULL;
 }
 
+/* The kernel looks at 15 bytes: what comes behind them need not be there, nor be a name's end. */
+static void *named_at_the_edge(void *arg)
+{
+    char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char now[16] = "";
+    host_check(pages != MAP_FAILED && munmap(pages + 4096, 4096) == 0, "a page without a next");
+    memset(pages, 'x', 4096);
+    prctl(PR_SET_NAME, pages + 4096 - 15);
+    free(host_hide(malloc(10)));
+    pthread_getname_np(pthread_self(), now, sizeof(now));
+    host_check(strcmp(now, "xxxxxxxxxxxxxxx") == 0, "15 bytes are the name");
+    munmap(pages, 4096);
+    return arg;
+}
+
 int main(void)
 {
     int good = 0;
+    pthread_t edge;
+    pthread_create(&edge, NULL, named_at_the_edge, NULL);
+    pthread_join(edge, NULL);
     for (size_t i = 0; i < HOST_LEN(names); i++) {
         pthread_t t;
         void *result = NULL;

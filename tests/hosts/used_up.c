@@ -1,29 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Under a limit of its address space the program takes all that is left of it, before or after it
- * has worked for a while (argument: early, late), and works on: nothing is left for a profile.
+ * Proves that a program which takes all the address space that its limit leaves, before or after it
+ * has worked for a while, works on as it does without us, and ends so. Nothing is left for a
+ * profile; what is said of that is looked at in more_scarcity.sh.
  */
-#include <stdio.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
+/* host: set OTELPROF_LOG=none */
+/* host: runs early|late */
+/* host: none */
+#include "host.h"
 
-static void work(double seconds)
-{
-    struct timespec now;
-    double end = 0;
-    do {
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-        double used = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-        end = end == 0 ? used + seconds : end;
-        if (used >= end) {
-            return;
-        }
-    } while (1);
-}
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 static void take_all(void)
 {
+    struct rlimit r = {.rlim_cur = (rlim_t)100 << 20, .rlim_max = (rlim_t)100 << 20};
+    host_check(setrlimit(RLIMIT_AS, &r) == 0, "a limit is set");
     for (size_t size = (size_t)1 << 20; size >= 4096; size /= 2) {
         while (mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) {
         }
@@ -33,10 +25,9 @@ static void take_all(void)
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "late") == 0) {
-        work(0.3);
+        host_burn(300);
     }
     take_all();
-    work(0.3);
-    puts("done");
-    return 0;
+    host_burn(300);
+    return host_end("there is no address space left");
 }

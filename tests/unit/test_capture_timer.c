@@ -240,6 +240,23 @@ START_TEST(test_epochs_wrap)
 }
 END_TEST
 
+START_TEST(test_no_timer_starts_at_the_end)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    int32_t tid = t->tid;
+    otp_capture_state = OTP_CAPTURE_ENDED;
+    ck_assert(otp_timer_start(t));
+    ck_assert_uint_eq(t->has_timer, OTP_TIMER_NONE);
+    ck_assert(otp_timer_start_from_birth(t));
+    ck_assert_uint_eq(t->has_timer, OTP_TIMER_NONE);
+    ck_assert(!otp_timer_start_for(t, 7));
+    ck_assert_uint_eq(t->has_timer, OTP_TIMER_NONE);
+    ck_assert_int_eq(t->tid, tid);
+    otp_capture_state = OTP_CAPTURE_NOT_YET;
+    otp_thread_unclaim(t);
+}
+END_TEST
+
 int main(void)
 {
     otp_hotmem_set_limit((size_t)64 << 20);
@@ -253,6 +270,7 @@ int main(void)
     tcase_add_test(t, test_sums_are_true_over_changes_of_the_period);
     tcase_add_test(t, test_a_change_while_the_thread_takes_its_periods);
     tcase_add_test(t, test_epochs_wrap);
+    tcase_add_test(t, test_no_timer_starts_at_the_end);
     suite_add_tcase(s, t);
     return unit_run_here(s);
 }
