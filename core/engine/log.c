@@ -59,7 +59,8 @@ static int open_host_stderr(void)
     return otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
 }
 
-/* A number of 2 does not tell whose it is: what we open gets it when the host has closed its own. */
+/* A number of 2 does not tell whose it is: what we open gets it when the host has closed its own.
+ */
 static int open_stderr(bool *is_host_s)
 {
     *is_host_s = !otp_worker_is_self();

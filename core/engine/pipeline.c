@@ -476,7 +476,8 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         if (is_last) {
             log_lost(OTP_NO_MEMORY);
         } else {
-            otp_count(OTP_COUNT_WORKER_MEMORY, 1); /* what was to be told is kept for the next one */
+            /* What was to be told is kept for the next one. */
+            otp_count(OTP_COUNT_WORKER_MEMORY, 1);
         }
         return;
     }
