@@ -22,7 +22,7 @@
 #define CLIENTS 8
 #define BACKLOG 16
 #define ACCEPTS 16                     /* in one look */
-#define ASK_NS UINT64_C(1000000000)    /* to send a request in */
+#define ASK_NS UINT64_C(5000000000)    /* to send a request in, unless others need the place */
 #define LOOK_NS UINT64_C(100000000)    /* between two looks */
 #define LOOK_BUSY_NS UINT64_C(5000000) /* the same while somebody is connected */
 #define LOOK_NEVER_NS UINT64_C(10000000000)

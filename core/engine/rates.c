@@ -49,8 +49,8 @@ void otp_rates_spent(struct otp_spent *out)
 static uint64_t asked_ns;
 static uint64_t seen_ns;
 
-/* Who asks for each allocation has said what that may cost: it shall not lower the rate of CPU
- * samples. */
+/* Who asks for each allocation, or at the control socket, has said what that may cost: it shall not
+ * lower the rate of CPU samples. */
 static uint64_t asked_for_ns(const struct otp_spent *spent)
 {
     uint64_t now_ns = spent->threads.alloc_ns;
@@ -60,7 +60,8 @@ static uint64_t asked_for_ns(const struct otp_spent *spent)
     }
     asked_ns += otp_load_relaxed(&otp_settings.heap_interval) <= 1 ? now_ns - seen_ns : 0;
     seen_ns = now_ns;
-    return asked_ns < spent->total_ns ? asked_ns : spent->total_ns;
+    uint64_t sum_ns = asked_ns + otp_worker_asked_ns();
+    return sum_ns < spent->total_ns ? sum_ns : spent->total_ns;
 }
 
 static void read_clocks(struct otp_budget_reading *out)

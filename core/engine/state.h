@@ -59,6 +59,8 @@ void otp_engine_log_number(enum otp_log_level level, const char *before, uint64_
 void otp_worker_ensure(void);
 /* CPU time of the worker, and of those before it in this process. Context: worker. */
 uint64_t otp_worker_cpu_ns(void);
+/* What of it went into requests to the control socket, which no rate changes. Context: worker. */
+uint64_t otp_worker_asked_ns(void);
 /* True when there is no worker and will be none. Context: any. */
 bool otp_worker_has_failed(void);
 /* Waits until the worker is gone, after it was asked to stop or pause; not for ever. Context: init.

@@ -61,6 +61,7 @@ static bool has_own_copy;   /* it was made with a copy of the descriptor table *
 static uint32_t is_held;    /* none may be started: the host must be alone */
 static uint32_t is_settled; /* descriptors and folders are its own; futex */
 static uint64_t next_flush; /* monotonic ns; 0: not known yet */
+static uint64_t asked_ns; /* CPU time of requests to the control socket */
 static uint64_t before_ns;  /* CPU time of the workers before this one */
 
 /* What the thread library's control block must hold for compiled code: itself, and the stack guard.
@@ -79,6 +80,11 @@ _Static_assert(offsetof(struct control_block, stack_guard) == 0x28, "x86-64 psAB
 bool otp_worker_is_self(void)
 {
     return otp_load_relaxed(&worker_tid) == otp_sys_gettid();
+}
+
+uint64_t otp_worker_asked_ns(void)
+{
+    return asked_ns;
 }
 
 uint64_t otp_worker_cpu_ns(void)
@@ -144,6 +150,11 @@ static bool open_once(void)
  */
 static void sleep_until(uint32_t seen, uint64_t until_ns)
 {
+    static uint64_t asked_at_ns; /* of its CPU time, what is being done was asked for; 0: nothing */
+    if (asked_at_ns != 0) {
+        asked_ns += otp_sys_thread_cpu_ns() - asked_at_ns;
+        asked_at_ns = 0;
+    }
     uint64_t now = otp_sys_monotonic_ns();
     uint64_t end = until_ns < now + TICK_NS ? until_ns : now + TICK_NS;
     while (now < end && otp_load_acquire(&otp_wake_word) == seen) {
@@ -157,7 +168,9 @@ static void sleep_until(uint32_t seen, uint64_t until_ns)
             ts = (struct timespec){.tv_nsec = REFUSED_NS};
             (void)OTP_SYS2(SYS_nanosleep, &ts, 0); /* refused: it must not spin instead */
         }
+        uint64_t cpu_ns = otp_engine.conf.control ? otp_sys_thread_cpu_ns() : 0;
         if (otp_control_serve()) {
+            asked_at_ns = cpu_ns;
             return;
         }
         now = otp_sys_monotonic_ns();
@@ -437,6 +450,7 @@ void otp_worker_forget(void)
     is_open = false;
     next_flush = 0;
     before_ns = 0;
+    asked_ns = 0;
     worker_tid = 0;
     is_held = 0;
     otp_store_release(&worker_state, WORKER_NONE);
