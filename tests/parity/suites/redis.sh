@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # redis: its tests in Tcl, against the installed server (an event loop, threads of its own, jemalloc, fork to save).
 packages='redis-server redis-tools tcl procps'
-programs='redis-server redis-cli tclsh*'
+programs='redis-server tclsh*'
 least=250
 
 prepare() {
