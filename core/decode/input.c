@@ -382,6 +382,18 @@ static enum otp_status decode_content(struct adding *a, const struct content *c)
     }
 }
 
+/* One message of that format, as its first bytes tell. */
+static bool is_only(const struct content *c, enum otp_packing packing, enum otp_input_only only)
+{
+    if (c->size == 0 || packing != OTP_UNPACKED) {
+        return false;
+    }
+    enum format format = format_of(c->bytes, c->size);
+    return only == OTP_ONLY_JSON
+               ? format == FORMAT_JSON
+               : format == FORMAT_OTLP && !otp_otlp_is_old(c->bytes, c->size);
+}
+
 /* Takes back what was added since there were that many messages and blobs. */
 static void take_back(struct otp_profile_set *set, size_t messages, size_t blobs)
 {
@@ -423,7 +435,9 @@ enum otp_status otp_profile_set_add(struct otp_profile_set *set, const struct ot
     a.file->file_size = in->size;
     a.file->format = "OTLP";
     enum otp_packing packing = otp_packing_of(c.bytes, c.size);
-    if (packing != OTP_UNPACKED) {
+    if (in->only != OTP_ONLY_NOTHING && !is_only(&c, packing, in->only)) {
+        status = refuse(&a, OTP_UNSUPPORTED, 0, "not one message of the format that is stated");
+    } else if (packing != OTP_UNPACKED) {
         a.file->packing = packing == OTP_GZIP ? "gzip" : "zstd";
         status = unpack(&a, &c);
         drop_packed(a.file);

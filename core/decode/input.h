@@ -14,10 +14,14 @@
 /* Most bytes of one message, and most that a packed file may unpack to. */
 #define OTP_INPUT_MAX ((size_t)1 << 30)
 
+enum otp_input_only { OTP_ONLY_NOTHING, OTP_ONLY_OTLP, OTP_ONLY_JSON };
+
 struct otp_input {
     const char *name; /* for messages; copied */
     uint8_t *bytes;   /* from malloc; adopted, even on failure */
     size_t size;
+    /* Anything else is refused before it is unpacked or read: packed bytes, frames, other formats. */
+    enum otp_input_only only;
     bool with_notes;  /* keep what a check wants to know */
     bool with_verify; /* refuse indices that point nowhere */
     bool is_consumed; /* nobody wants the bytes of samples again: they are given back when read */

@@ -120,6 +120,23 @@ equal "lines" 4 "$(wc -l < err)"
 equal "claims over the limit" 2 "$(grep -c 'the limit is 67108864' err)"
 end
 
+begin "a message that is packed, or holds messages, is refused before it is unpacked"
+start -l tcp:127.0.0.1:0 -o stored
+send 'import zlib
+z = zlib.compressobj(wbits=31)
+bomb = b"".join(z.compress(b"\xff" * (1 << 20)) for _ in range(512)) + z.flush()
+for data in bomb, framed(bomb):
+    c = connect()
+    c.sendall(framed(data))
+    assert c.recv(1) == b"", "the connection is still there"
+c = connect(); c.sendall(frame()); c.close()'
+wait_for 10 sh -c 'ls stored/*.otlp' > /dev/null
+between "resident KiB" 1 100000 "$(awk '/VmHWM/ { print $2 }' /proc/$receiver/status)"
+stop TERM 1
+stored 1
+equal "told" 2 "$(grep -c 'not one message of the format' err)"
+end
+
 begin "a message that comes again is stored once, by any receiver of the folder"
 start -l unix:sock -o stored
 send 'm = framed(message()); c = connect(); c.sendall(m * 3); c.close(); open("again", "wb").write(m)'

@@ -244,6 +244,28 @@ stop 1
 [ "$(wc -l < err)" -ge 12 ] || bad "only $(wc -l < err) lines are said"
 end
 
+begin "what is packed without saying so is not unpacked"
+start
+talk '
+import zlib
+def bomb(size):
+    z = zlib.compressobj(wbits=31)
+    return b"".join(z.compress(b"\xff" * (1 << 20)) for _ in range(size >> 20)) + z.flush()
+b = bomb(512 << 20)
+s = connect(); f = s.makefile("rb")
+s.sendall(request(b)); expect("a bomb", 400, answer(f))
+s.sendall(request(b, "application/json")); expect("a bomb as text", 400, answer(f))
+s.sendall(request(struct.pack(">I", len(b)) + b)); expect("a bomb in a frame", 400, answer(f))
+s.sendall(request(gzip.compress(b), Content_Encoding="gzip")); expect("a bomb in another", 400, answer(f))
+s.sendall(request(gzip.compress(struct.pack(">I", len(b)) + b), Content_Encoding="gzip")); expect("a frame in another", 400, answer(f))
+s.sendall(request(text(message()) * 2, "application/json")); expect("two texts", 400, answer(f))
+s.sendall(request(message())); expect("a good one behind them", 200, answer(f))
+'
+between "resident KiB" 1 100000 "$(awk '/VmHWM/ { print $2 }' /proc/$receiver/status)"
+stored 1
+stop 1
+end
+
 begin "what cannot be stored now is to be sent again"
 start
 mv stored gone

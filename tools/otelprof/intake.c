@@ -41,15 +41,6 @@ static enum otp_intake unpack(const struct otp_intake_message *m, struct otp_unp
                                      : OTP_INTAKE_MALFORMED;
 }
 
-/* Nothing but one message of the encoding that was said, without a wrapping of its own. */
-static bool is_one(const struct otp_profile_set *set, bool is_json)
-{
-    size_t blobs = is_json ? 2 : 1; /* the text and what it was translated to */
-    return set->message_count == 1 && set->blob_count == blobs && set->blobs[0]->packing == NULL &&
-           set->messages[0]->off == 0 &&
-           set->messages[0]->source == (is_json ? OTP_SOURCE_JSON : OTP_SOURCE_OTLP);
-}
-
 static void tell_json(const struct otp_profiles *m, const char *peer, const char *path,
                       enum otp_stored stored)
 {
@@ -101,8 +92,11 @@ enum otp_intake otp_intake_take(struct otp_store *s, const struct otp_intake_mes
         free(plain.bytes);
         return OTP_INTAKE_EMPTY;
     }
-    struct otp_input in = {
-        .name = m->peer, .bytes = plain.bytes, .size = plain.size, .with_verify = true};
+    struct otp_input in = {.name = m->peer,
+                           .bytes = plain.bytes,
+                           .size = plain.size,
+                           .only = m->is_json ? OTP_ONLY_JSON : OTP_ONLY_OTLP,
+                           .with_verify = true};
     otp_profile_set_init(&set);
     enum otp_status status = otp_profile_set_add(&set, &in, &fault);
     if (status != OTP_OK) {
@@ -110,7 +104,7 @@ enum otp_intake otp_intake_take(struct otp_store *s, const struct otp_intake_mes
                        "a message of %zu bytes is not a profile: offset %llu: %s", m->size,
                        (unsigned long long)fault.off, fault.reason);
         result = status == OTP_NO_MEMORY ? OTP_INTAKE_FAILED : OTP_INTAKE_MALFORMED;
-    } else if (!is_one(&set, m->is_json)) {
+    } else if (set.message_count != 1) { /* one text behind the other */
         (void)snprintf(why, OTP_STORE_PATH, "a message is not one bare ProfilesData");
         result = OTP_INTAKE_MALFORMED;
     } else {
