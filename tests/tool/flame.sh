@@ -107,6 +107,42 @@ assert sum(data["self"][0][1::2]) == total, (sum(data["self"][0][1::2]), total)
 P
 end
 
+begin "many threads: the first keep their values, only those after them are one"
+"$python" - "$here" many.otlp truth << 'P'
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import otlp_gen
+d = otlp_gen.good(stacks=310)
+key = d["strings"].index("thread.name")
+first = len(d["attributes"])
+d["attributes"] += [(key, "thread-%d" % n, 0) for n in range(300)]
+truth = []
+for p in d["profiles"]:
+    sums = {}
+    for i, s in enumerate(p["samples"]):
+        s["attrs"] = [first + i % 300]
+        name = "thread-%d" % (i % 300) if i % 300 < 256 else "[other threads]"
+        sums[name] = sums.get(name, 0) + s["values"][0]
+    truth.append(sums)
+open(sys.argv[2], "wb").write(otlp_gen.encode(d))
+json.dump(truth, open(sys.argv[3], "w"))
+P
+"$tool" flame -o out.html many.otlp || bad "exit status $?"
+"$python" - out.html truth << 'P' > said 2>&1 || bad "$(tail -n 1 said)"
+import json, re, sys
+page = open(sys.argv[1]).read()
+data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.S).group(1))
+truth = json.load(open(sys.argv[2]))
+assert len(data["threads"]) == 257 and len(data["by_thread"]) == len(truth) == 6, len(data["threads"])
+for flat, expected in zip(data["by_thread"], truth):
+    sums = {}
+    for thread, value in zip(flat[1::3], flat[2::3]):
+        name = data["threads"][thread]
+        sums[name] = sums.get(name, 0) + value
+    assert sums == expected, "%d threads have values, %d expected" % (len(sums), len(expected))
+P
+end
+
 begin "what cannot be written"
 "$tool" flame -o out.png "$work/good.otlp" 2> err
 equal "exit status of another kind" 2 $?

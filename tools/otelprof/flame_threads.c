@@ -9,6 +9,7 @@
 
 /* More threads than that are told apart by nobody; all further ones are one. */
 #define THREADS_MAX 256U
+#define NAME_ROOM 40
 
 /* What one sample, then all equal ones, add to a frame. */
 struct part {
@@ -55,22 +56,41 @@ static bool find_entries(struct threads *t)
     return true;
 }
 
-/* The number of a sample's thread: by name, else by id. UINT32_MAX: no memory. */
+/* What a sample's thread is called: by its name, else by its id, which is written into room. */
+static struct otp_text name_of(const struct otp_profiles *m, uint32_t list, char room[NAME_ROOM])
+{
+    struct otp_text name =
+        otp_profiles_value_text(m, otp_profiles_find_attr(m, list, "thread.name"));
+    const struct otp_value *id = otp_profiles_find_attr(m, list, "thread.id");
+
+    if (name.len > 0) {
+        return name;
+    }
+    if (id == NULL || id->kind != OTP_VALUE_INT) {
+        return otp_text_of("[no thread]");
+    }
+    int len = snprintf(room, NAME_ROOM, "thread %" PRId64, id->of.number);
+    return otp_text_make(room, (size_t)len);
+}
+
+/* The number of a sample's thread. UINT32_MAX: no memory. */
 static uint32_t thread_of(struct threads *t, const struct otp_profiles *m, uint32_t list)
 {
-    struct otp_name name = {
-        .name = otp_profiles_value_text(m, otp_profiles_find_attr(m, list, "thread.name"))};
-    const struct otp_value *id = otp_profiles_find_attr(m, list, "thread.id");
-    char text[40];
+    char room[NAME_ROOM];
+    struct otp_name name = {.name = name_of(m, list, room)};
+    uint32_t known = otp_names_find(&t->names, name.name);
 
+    if (known != UINT32_MAX) {
+        return known;
+    }
     if (t->names.count >= THREADS_MAX) {
         name.name = otp_text_of("[other threads]");
-    } else if (name.name.len == 0 && id != NULL && id->kind == OTP_VALUE_INT) {
-        int len = snprintf(text, sizeof(text), "thread %" PRId64, id->of.number);
-        char *copy = otp_heap_copy_string(&t->names.heap, text, (size_t)len);
-        name.name = otp_text_of(copy);
-    } else if (name.name.len == 0) {
-        name.name = otp_text_of("[no thread]");
+    } else if (name.name.data == room) {
+        char *copy = otp_heap_copy_string(&t->names.heap, room, name.name.len);
+        if (copy == NULL) {
+            return UINT32_MAX;
+        }
+        name.name = otp_text_make(copy, name.name.len);
     }
     return otp_names_add(&t->names, &name);
 }

@@ -40,6 +40,13 @@ static struct otp_text present(struct otp_text text)
     return text.len > 0 ? text : otp_text_make("", 0);
 }
 
+uint32_t otp_names_find(const struct otp_names *n, struct otp_text name)
+{
+    struct otp_text text = present(name);
+    uint32_t id = otp_map_find(&n->map, otp_hash_bytes(text.data, text.len, 0), &text, same_name, n);
+    return id == OTP_MAP_NONE ? UINT32_MAX : id;
+}
+
 uint32_t otp_names_add(struct otp_names *n, const struct otp_name *given)
 {
     struct otp_name whole = {.name = present(given->name),

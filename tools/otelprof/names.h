@@ -39,6 +39,8 @@ void otp_names_init(struct otp_names *n);
 void otp_names_fini(struct otp_names *n);
 /* The number of a name; UINT32_MAX: no memory. The texts are borrowed. */
 uint32_t otp_names_add(struct otp_names *n, const struct otp_name *given);
+/* The number of a name that is there already; UINT32_MAX: it is not. */
+uint32_t otp_names_find(const struct otp_names *n, struct otp_text name);
 /* Names all locations of a message; false: no memory. */
 bool otp_frame_names_init(struct otp_frame_names *f, struct otp_names *n,
                           const struct otp_profiles *m);
