@@ -85,6 +85,77 @@ grep -q "symbolize_host (build id $id): of [1-9].* without a line: no file of th
 ! grep -q 'symbolize_host.cc' y.jsonl || bad "it was used"
 end
 
+# with_ids OUT ID HASH: the profile with these as build ids of the program; `keep` is what it has, `` none.
+with_ids() {
+    "$tool" convert -o ids.jsonl "$work/x.otlp" 2> err
+    "$python" - ids.jsonl "$2" "$3" << 'P'
+import json, random, sys
+out = []
+for line in open(sys.argv[1]):
+    message = json.loads(line)
+    d = message["dictionary"]
+    names, attributes = d["stringTable"], d["attributeTable"]
+    for m in d["mappingTable"]:
+        if not names[m.get("filenameStrindex", 0)].endswith("/symbolize_host"):
+            continue
+        kept = []
+        for i in m["attributeIndices"]:
+            kind = names[attributes[i]["keyStrindex"]].rsplit(".", 1)[1]
+            text = {"gnu": sys.argv[2], "htlhash": sys.argv[3]}[kind]
+            if text not in ("", "keep"):
+                attributes.append(dict(attributes[i], value={"stringValue": text}))
+                i = len(attributes) - 1
+            if text:
+                kept.append(i)
+        m["attributeIndices"] = kept
+    for r in message["resourceProfiles"]:
+        for s in r["scopeProfiles"]:
+            for p in s["profiles"]:
+                p["profileId"] = random.randbytes(16).hex()
+    out.append(json.dumps(message))
+open(sys.argv[1], "w").write("\n".join(out) + "\n")
+P
+    "$tool" convert -o "$1" ids.jsonl 2> err || bad "$(cat err)"
+}
+
+# used WHAT EXPECTED FILE…: whether the program's debug information is used for these profiles
+used() {
+    what=$1 expected=$2
+    shift 2
+    "$tool" symbolize --debug-root "$d/root" -o used.otlp "$@" 2> err || bad "$what: exit status $?: $(cat err)"
+    "$tool" convert -o used.jsonl used.otlp 2> err2
+    equal "$what" "$expected" "$(grep -q 'symbolize_host[.]cc' used.jsonl && echo used || echo not used)"
+    rm used.otlp used.jsonl
+}
+
+begin "what is no build id matches no file; a hash does, and tells modules apart"
+cp "$work/full" "$host"
+mkdir -p root/.build-id/zz
+cp "$work/full" root/elsewhere.debug
+hash=$("$python" -c 'import hashlib, sys
+d = open(sys.argv[1], "rb").read()
+print(hashlib.sha256(d[:4096] + d[-4096:] + len(d).to_bytes(8, "big")).hexdigest()[:32])' "$host")
+with_ids as_it_is.otlp keep keep
+with_ids no_hex.otlp "not hex" ''
+with_ids long.otlp "$(printf '%0200d' 1)" ''
+with_ids path.otlp "zz/../../elsewhere" ''
+with_ids hash.otlp '' "$hash"
+with_ids both.otlp "not hex" "$hash"
+with_ids other.otlp '' 00112233445566778899aabbccddeeff
+used "the file, by its build id" used as_it_is.otlp
+used "the file, for what is not hex" "not used" no_hex.otlp
+used "the file, for what is too long" "not used" long.otlp
+used "the file, by its hash" used hash.otlp
+used "the file, by its hash beside what is not hex" used both.otlp
+used "the file, for another hash" "not used" other.otlp
+used "the file, for one of two" used other.otlp hash.otlp
+grep -q 'symbolize_host: .*not the one that was profiled' err || bad "the other is taken for the same: $(cat err)"
+used "the file, for one of two" used hash.otlp other.otlp
+grep -q 'symbolize_host: .*not the one that was profiled' err || bad "the other is taken for the same: $(cat err)"
+rm "$host"
+used "a file elsewhere" "not used" path.otlp
+end
+
 begin "run-time addresses, as pprof files have them"
 cp "$work/full" "$host"
 "$tool" convert -o x.pb "$work/x.otlp" 2> err

@@ -152,6 +152,9 @@ static bool try_file(struct otp_symbolizer *s, struct module *m, const char *pat
     struct otp_symbols *symbols;
 
     source.build_id_len = bytes_of_hex(m->hex, id);
+    if (m->hex.len > 0 && source.build_id_len == 0 && m->hash.len == 0) {
+        return false; /* it has an id, but nothing that a file can be compared with */
+    }
     if (otp_symbols_open(&s->heap, &source, &symbols) != OTP_OK) {
         return false;
     }
@@ -174,7 +177,8 @@ static bool try_build_id(struct otp_symbolizer *s, struct module *m, const char 
                          const char *folder)
 {
     char path[PATH_ROOM];
-    if (m->hex.len < 4) {
+    uint8_t id[OTP_ELF_BUILD_ID_MAX];
+    if (bytes_of_hex(m->hex, id) < 2) { /* what is no id may be a path to anywhere */
         return false;
     }
     int n = snprintf(path, sizeof(path), "%.*s%s/.build-id/%.2s/%.*s.debug", (int)len, root, folder,
@@ -264,9 +268,12 @@ static struct module *module_of(struct otp_symbolizer *s, const struct otp_profi
 {
     struct otp_text path = otp_profiles_string(m, map->filename);
     struct otp_text hex = attr_text(m, map->attrs, "process.executable.build_id.gnu");
+    struct otp_text hash = attr_text(m, map->attrs, "process.executable.build_id.htlhash");
     for (size_t i = 0; i < s->module_count; i++) {
-        if (same_text(s->modules[i]->path, path) && same_text(s->modules[i]->hex, hex)) {
-            return s->modules[i];
+        struct module *known = s->modules[i];
+        if (same_text(known->path, path) && same_text(known->hex, hex) &&
+            same_text(known->hash, hash)) {
+            return known;
         }
     }
     struct module **modules = realloc(s->modules, (s->module_count + 1) * sizeof(modules[0]));
@@ -280,7 +287,7 @@ static struct module *module_of(struct otp_symbolizer *s, const struct otp_profi
     }
     new->path = copy_text(s, path);
     new->hex = copy_text(s, hex);
-    new->hash = copy_text(s, attr_text(m, map->attrs, "process.executable.build_id.htlhash"));
+    new->hash = copy_text(s, hash);
     s->modules[s->module_count++] = new;
     open_module(s, new);
     return new;
