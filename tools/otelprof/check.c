@@ -151,6 +151,7 @@ static void check_long_list(struct otp_check *c, const int32_t *items, uint32_t 
     int32_t *copy = malloc((size_t)count * sizeof(copy[0]));
 
     if (copy == NULL) {
+        c->has_no_memory = true;
         return;
     }
     memcpy(copy, items, (size_t)count * sizeof(copy[0]));
@@ -257,7 +258,7 @@ static bool check_message(struct otp_check *c)
         free(c->first[t]);
         c->first[t] = NULL;
     }
-    return ok;
+    return ok && !c->has_no_memory;
 }
 
 static const char *const table_names[OTP_TABLES] = {"",      "mappings", "locations",  "functions",
@@ -312,7 +313,9 @@ static bool check_and_print(struct otp_check *c)
     c->violations = 0;
     if (c->json == NULL) {
         bool ok = check_message(c);
-        print_result(c);
+        if (ok) {
+            print_result(c);
+        }
         return ok;
     }
     otp_jsonout_object(c->json, NULL);
@@ -321,7 +324,9 @@ static bool check_and_print(struct otp_check *c)
     otp_jsonout_list(c->json, "violations");
     bool ok = check_message(c);
     otp_jsonout_close(c->json);
-    put_result(c);
+    if (ok) {
+        put_result(c);
+    }
     otp_jsonout_close(c->json);
     return ok;
 }
@@ -332,6 +337,7 @@ static void check_file(struct otp_check *c, const char *path, int *status)
     struct otp_profile_set set;
     bool ok = true;
 
+    c->has_no_memory = false;
     otp_profile_set_init(&set);
     if (!otp_load_file(&set, path, OTP_LOAD_CHECK)) {
         *status = OTP_EXIT_INPUT;

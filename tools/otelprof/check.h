@@ -15,6 +15,7 @@ struct otp_check {
     bool strict;
     bool quiet_over_limit;  /* that lines are left out has been said */
     struct otp_place place; /* where the check is */
+    bool has_no_memory;     /* for a check, which was left out */
     uint64_t violations;    /* of this message */
     uint64_t shown;         /* of all files */
     uint64_t show_max;

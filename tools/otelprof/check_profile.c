@@ -230,7 +230,7 @@ static void check_profile(struct otp_check *c, const struct otp_profile *p)
     check_samples(c, p);
     if (c->strict) {
         check_strict(c, p);
-        (void)otp_check_identities(c, p);
+        c->has_no_memory = !otp_check_identities(c, p) || c->has_no_memory;
     }
 }
 

@@ -156,6 +156,7 @@ void otp_check_references(struct otp_check *c)
         r.used[t] = calloc((size_t)c->m->table[t].count + 1, 1);
         ok = ok && r.used[t] != NULL;
     }
+    c->has_no_memory = c->has_no_memory || !ok;
     if (ok) {
         use_from_profiles(&r);
         use_from_code(&r);

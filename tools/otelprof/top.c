@@ -481,18 +481,32 @@ static bool top_by(struct tally *t, struct otp_profile_set *set, const struct ot
         }
         print_groups(t, rows, by.count, type, args, wishes);
     }
+    ok = rows != NULL;
     free(rows);
     otp_pick_list_fini(&picks);
     otp_by_set_fini(&groups);
     otp_by_fini(&by);
-    return rows != NULL;
+    return ok;
+}
+
+/* False: no memory. */
+static bool top_functions(struct tally *t, struct otp_profile_set *set, const struct otp_type *type,
+                          const struct otp_args *args, struct wishes *wishes)
+{
+    struct otp_pick_list picks = {.items = NULL};
+    bool ok = otp_pick_list_init(&picks, set, type) && count_all(t, &picks);
+
+    if (ok) {
+        print_top(t, type, args, wishes);
+    }
+    otp_pick_list_fini(&picks);
+    return ok;
 }
 
 static int top_of_set(struct otp_profile_set *set, const struct otp_args *args,
                       struct wishes *wishes)
 {
     struct otp_type_list types;
-    struct otp_pick_list picks = {.items = NULL};
     struct tally t = {.rows = NULL};
     int status = OTP_EXIT_INPUT;
 
@@ -504,15 +518,12 @@ static int top_of_set(struct otp_profile_set *set, const struct otp_args *args,
                                       : types.items;
     if (ok && type == NULL) {
         status = otp_type_not_found(args->command, &types, args->values[TOP_TYPE]);
-    } else if (ok && otp_args_has(args, TOP_BY)) {
-        status = top_by(&t, set, type, args, wishes) ? OTP_EXIT_OK : OTP_EXIT_INPUT;
-    } else if (ok && otp_pick_list_init(&picks, set, type) && count_all(&t, &picks)) {
-        print_top(&t, type, args, wishes);
+    } else if (ok && (otp_args_has(args, TOP_BY) ? top_by : top_functions)(&t, set, type, args,
+                                                                           wishes)) {
         status = OTP_EXIT_OK;
     } else {
         (void)fprintf(stderr, "otelprof top: no memory\n");
     }
-    otp_pick_list_fini(&picks);
     otp_type_list_fini(&types);
     otp_names_fini(&t.names);
     free(t.rows);
