@@ -93,6 +93,22 @@ static bool is_good_rest(const struct scheme *scheme, struct otp_text text, stru
     }
 }
 
+bool otp_conf_is_output(struct otp_text text)
+{
+    struct otp_text rest = text;
+    struct otp_text first;
+
+    if (otp_conf_next_item(&rest, &first) && (is_word(first, "none") || is_word(first, "otlp"))) {
+        return true;
+    }
+    for (size_t i = 0; i < OTP_ARRAY_LEN(schemes); i++) {
+        if (begins_with(text, schemes[i].prefix)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool otp_conf_parse_output(struct otp_text text, struct otp_output *out_output)
 {
     if (is_word(text, "none") || is_word(text, "otlp")) {

@@ -14,4 +14,8 @@
  */
 bool otp_conf_parse_output(struct otp_text text, struct otp_output *out_output);
 
+/* Does the text begin as an output, or is its first one a word for one? If not, it may be meant as
+ * a path. Context: any. */
+bool otp_conf_is_output(struct otp_text text);
+
 #endif

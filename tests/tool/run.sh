@@ -27,7 +27,7 @@ for want in OTELPROF_CPU_HZ=50 OTELPROF_HEAP_INTERVAL=1m OTELPROF_OUTPUT=file:x.
 done
 env -u OTELPROF_CPU_BUDGET "$run" run -- env > out
 equal "variables without options" 0 "$(grep -c '^OTELPROF_' out)"
-for output in unix:/x tcp:h:1 http://h https://h grpc://h:1 file:y; do
+for output in unix:/x tcp:h:1 http://h https://h grpc://h:1 grpcs://h:1 file:y otlp none OTLP otlp,file:y; do
     equal "output $output" "OTELPROF_OUTPUT=$output" "$("$run" run -o $output -- env | grep '^OTELPROF_OUTPUT')"
 done
 end
@@ -37,6 +37,13 @@ other=$work/prefix/lib/libotelprof.so
 equal "LD_PRELOAD" "LD_PRELOAD=$work/bin/libotelprof.so:$other" "$(LD_PRELOAD=$other "$run" run env | grep '^LD_PRELOAD=')"
 equal "LD_PRELOAD, run in run" "LD_PRELOAD=$work/bin/libotelprof.so" \
     "$("$run" run "$run" run env | grep '^LD_PRELOAD=')"
+for entry in "$work/bin/libotelprof.so.1" "/x$work/bin/libotelprof.so"; do
+    equal "LD_PRELOAD beside $entry" "LD_PRELOAD=$work/bin/libotelprof.so:$entry" \
+        "$(LD_PRELOAD=$entry "$run" run env 2> err | grep '^LD_PRELOAD=')"
+done
+for list in "$other:$work/bin/libotelprof.so" "$other $work/bin/libotelprof.so"; do
+    equal "LD_PRELOAD that has it" "LD_PRELOAD=$list" "$(LD_PRELOAD=$list "$run" run env | grep '^LD_PRELOAD=')"
+done
 equal "the installed library" "LD_PRELOAD=$other" "$("$work/prefix/bin/otelprof" run env | grep '^LD_PRELOAD=')"
 mkdir "a b"
 cp "$work"/bin/* "a b"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/fmt.h"
+#include "core/conf/outputs.h"
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/command.h"
 #include "tools/otelprof/target.h"
@@ -33,19 +34,6 @@ static bool is_size(const char *text)
         len--;
     }
     return otp_fmt_parse_u64(text, len, &value) && value > 0;
-}
-
-static bool has_scheme(const char *text)
-{
-    static const char *const schemes[] = {
-        "file:", "unix:", "tcp:", "http://", "https://", "grpc://"};
-
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
-        if (strncmp(text, schemes[i], strlen(schemes[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Sets name to head and tail put together; false: no memory. */
@@ -75,10 +63,25 @@ static int set_variables(const struct otp_args *args)
     if ((hz != NULL && setenv("OTELPROF_CPU_HZ", hz, 1) != 0) ||
         (interval != NULL && setenv("OTELPROF_HEAP_INTERVAL", interval, 1) != 0) ||
         (output != NULL &&
-         !set_joined("OTELPROF_OUTPUT", has_scheme(output) ? "" : "file:", output))) {
+         !set_joined("OTELPROF_OUTPUT", otp_conf_is_output(otp_text_of(output)) ? "" : "file:", output))) {
         return no_memory();
     }
     return OTP_EXIT_OK;
+}
+
+/* Is the library one of the entries, as the loader splits them? */
+static bool is_preloaded(const char *list, const char *library)
+{
+    size_t len = strlen(library);
+
+    while (*list != '\0') {
+        size_t entry = strcspn(list, ": ");
+        if (entry == len && memcmp(list, library, len) == 0) {
+            return true;
+        }
+        list += entry + (list[entry] != '\0');
+    }
+    return false;
 }
 
 /* Puts the library before what is preloaded already. */
@@ -92,7 +95,7 @@ static int preload(const char *library)
                       library);
         return OTP_EXIT_INPUT;
     }
-    if (old != NULL && strstr(old, library) != NULL) {
+    if (old != NULL && is_preloaded(old, library)) {
         return OTP_EXIT_OK;
     }
     bool has_old = old != NULL && old[0] != '\0';
