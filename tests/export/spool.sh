@@ -230,10 +230,17 @@ run 1 500 OTELPROF_INTERVAL=100ms
 n=$(spooled)
 [ "$n" -ge 3 ] || bad "only $n files"
 touch "$d/spool/readme"
+one=$(ls "$d/spool" | head -n 1)
+fifo=$(echo "$one" | sed 's/-[0-9]*-\([0-9]*[.]\)/-77777-\1/') folder=$(echo "$one" | sed 's/-[0-9]*-\([0-9]*[.]\)/-88888-\1/')
+mkfifo "$d/spool/$fifo"
+mkdir "$d/spool/$folder"
 receive tcp:127.0.0.1:0
-"$tool" send -o "$address" "$d/spool" > "$d/send.out" 2>&1
+"$tool" send -o "$address" "$d/spool" > "$d/send.out" 2> "$d/send.err"
 equal "exit status" 0 $?
-grep -q "^$n files with .* sent, 1 others left alone$" "$d/send.out" || bad "$(cat "$d/send.out")"
+grep -q "^$n files with .* sent, 3 others left alone$" "$d/send.out" || bad "$(cat "$d/send.out")"
+equal "told to be no files" "$fifo $folder" "$(sed -n 's|.*/\(.*\): this is no file.*|\1|p' "$d/send.err" | sort | tr '\n' ' ' | sed 's/ $//')"
+rmdir "$d/spool/$folder"
+rm "$d/spool/$fifo"
 equal "files left" readme "$(ls "$d/spool")"
 stop_receive
 same_ids "$p" "$d/stored"

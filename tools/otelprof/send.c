@@ -170,11 +170,19 @@ static int lock_file(struct sending *s, int folder, const char *name, const char
         }
         return -1;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0 &&
-        S_ISREG(st.st_mode)) {
+    bool is_locked = flock(fd, LOCK_EX | LOCK_NB) == 0;
+    bool is_busy = !is_locked && errno == EWOULDBLOCK;
+    if ((!is_locked && !is_busy) || fstat(fd, &st) != 0) {
+        complain(path, strerror(errno));
+        s->is_unread = true;
+    } else if (!S_ISREG(st.st_mode)) {
+        complain(path, "this is no file: it is left alone");
+        s->passed++;
+    } else if (is_busy || st.st_nlink == 0) {
+        s->busy++;
+    } else {
         return fd;
     }
-    s->busy++;
     (void)close(fd); /* nothing was written */
     return -1;
 }
