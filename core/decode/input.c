@@ -389,9 +389,8 @@ static bool is_only(const struct content *c, enum otp_packing packing, enum otp_
         return false;
     }
     enum format format = format_of(c->bytes, c->size);
-    return only == OTP_ONLY_JSON
-               ? format == FORMAT_JSON
-               : format == FORMAT_OTLP && !otp_otlp_is_old(c->bytes, c->size);
+    return only == OTP_ONLY_JSON ? format == FORMAT_JSON
+                                 : format == FORMAT_OTLP && !otp_otlp_is_old(c->bytes, c->size);
 }
 
 /* Takes back what was added since there were that many messages and blobs. */

@@ -20,7 +20,7 @@ struct otp_input {
     const char *name; /* for messages; copied */
     uint8_t *bytes;   /* from malloc; adopted, even on failure */
     size_t size;
-    /* Anything else is refused before it is unpacked or read: packed bytes, frames, other formats. */
+    /* Anything else (packed bytes, frames, another format) is refused before it is unpacked. */
     enum otp_input_only only;
     bool with_notes;  /* keep what a check wants to know */
     bool with_verify; /* refuse indices that point nowhere */

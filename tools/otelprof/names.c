@@ -43,7 +43,8 @@ static struct otp_text present(struct otp_text text)
 uint32_t otp_names_find(const struct otp_names *n, struct otp_text name)
 {
     struct otp_text text = present(name);
-    uint32_t id = otp_map_find(&n->map, otp_hash_bytes(text.data, text.len, 0), &text, same_name, n);
+    uint32_t id =
+        otp_map_find(&n->map, otp_hash_bytes(text.data, text.len, 0), &text, same_name, n);
     return id == OTP_MAP_NONE ? UINT32_MAX : id;
 }
 

@@ -51,6 +51,7 @@ static int set_variables(const struct otp_args *args)
     const char *hz = args->values[RUN_CPU_HZ];
     const char *interval = args->values[RUN_HEAP_INTERVAL];
     const char *output = args->values[RUN_OUTPUT];
+    const char *scheme = output == NULL || otp_conf_is_output(otp_text_of(output)) ? "" : "file:";
     uint64_t number;
 
     if (hz != NULL && !otp_args_number(args, RUN_CPU_HZ, 1, 10000, &number)) {
@@ -62,8 +63,7 @@ static int set_variables(const struct otp_args *args)
     }
     if ((hz != NULL && setenv("OTELPROF_CPU_HZ", hz, 1) != 0) ||
         (interval != NULL && setenv("OTELPROF_HEAP_INTERVAL", interval, 1) != 0) ||
-        (output != NULL &&
-         !set_joined("OTELPROF_OUTPUT", otp_conf_is_output(otp_text_of(output)) ? "" : "file:", output))) {
+        (output != NULL && !set_joined("OTELPROF_OUTPUT", scheme, output))) {
         return no_memory();
     }
     return OTP_EXIT_OK;

@@ -518,8 +518,8 @@ static int top_of_set(struct otp_profile_set *set, const struct otp_args *args,
                                       : types.items;
     if (ok && type == NULL) {
         status = otp_type_not_found(args->command, &types, args->values[TOP_TYPE]);
-    } else if (ok && (otp_args_has(args, TOP_BY) ? top_by : top_functions)(&t, set, type, args,
-                                                                           wishes)) {
+    } else if (ok &&
+               (otp_args_has(args, TOP_BY) ? top_by : top_functions)(&t, set, type, args, wishes)) {
         status = OTP_EXIT_OK;
     } else {
         (void)fprintf(stderr, "otelprof top: no memory\n");
