@@ -58,7 +58,7 @@ fetch_source() {
     need tar
     (
         sh "$(dirname "$0")/apt_source.sh" "$work" libunwind && cd "$work" && mkdir source &&
-            tar -xf libunwind_*.orig.tar.* -C source --strip-components=1
+            tar -xf "$(ls libunwind_*.orig.tar.* | grep -v "\.asc\$")" -C source --strip-components=1
     ) || fail "cannot fetch the source package libunwind; set LIBUNWIND_SRC to a source tree instead"
 }
 

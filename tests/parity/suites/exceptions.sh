@@ -15,7 +15,7 @@ prepare() {
 sources() {
     package=gcc-$(g++ -dumpversion)
     APT_SOURCE_STATE="$store/apt" sh "$top/tools/dev/apt_source.sh" "$src/download" "$package"
-    tar -xf "$src/download/$package"_*.orig.tar.* -C "$src/download"
+    tar -xf "$(ls -S "$src/download/$package"_*.orig.tar.* | head -n 1)" -C "$src/download"
     inner=$(find "$src/download" -name 'gcc-*.tar.*' ! -name "$package"_'*' | head -n 1)
     tar -xf "$inner" -C "$src" --wildcards --strip-components=1 '*/gcc/testsuite/g++.dg/eh/*' \
         '*/libstdc++-v3/testsuite/30_threads/*' '*/libstdc++-v3/testsuite/18_support/*' '*/libstdc++-v3/testsuite/util/*'
