@@ -48,6 +48,9 @@ for binding in lazy now; do
         "$ACCURACY_HOSTS/libplt.so" "-Wl,-rpath,$ACCURACY_HOSTS"
 done
 
+# Stacks end in functions that the C library names in its debug files only.
+sh "$top/tools/dev/apt_packages.sh" libc6-dbg || broken "libc6-dbg is not installed"
+
 # The others are there for comparison only: what cannot be had is left out.
 case " ${*:-${QUICK:-peers}} " in
 *" peers "*)
