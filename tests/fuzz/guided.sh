@@ -77,7 +77,7 @@ for target in $targets; do
     mkdir -p "$found"
     [ "$problems" != 0 ] || ./fuzz -seed=1 -max_total_time="$seconds" -max_len=65536 -timeout=25 -rss_limit_mb=2048 \
         -malloc_limit_mb=1100 -print_final_stats=1 -artifact_prefix="$d/" "$found" "$seeds" > fuzz.log 2>&1 ||
-        bad "$(grep -E 'ERROR|SUMMARY|runtime error|libFuzzer: ' fuzz.log | head -n 4); input: $(base64 -w 0 "$d"/crash-* "$d"/oom-* "$d"/leak-* "$d"/timeout-* 2> /dev/null | head -c 400)"
+        bad "$(grep -E 'ERROR|SUMMARY|runtime error|libFuzzer: ' fuzz.log | head -n 4); input: $(cat "$d"/crash-* "$d"/oom-* "$d"/leak-* "$d"/timeout-* 2> /dev/null | base64 -w 0 | head -c 4000)"
     tried=$(sed -n 's/^stat::number_of_executed_units: //p' fuzz.log)
     [ "${tried:-0}" -gt 100 ] || bad "only ${tried:-0} inputs were tried: $(tail -n 2 fuzz.log)"
     echo "    $suite: $target: ${tried:-0} inputs, $(find "$found" -type f | wc -l) kept"
