@@ -174,7 +174,9 @@ static enum otp_status translate(struct adding *a, const struct content *c, tran
     struct content otlp = {.bytes = t.out.data, .size = t.out.len, .source = c->source};
     status = decode(a, &otlp);
     *out_used = t.used;
-    if (status == OTP_OK) {
+    if (status != OTP_OK) {
+        a->fault->off = c->off; /* where in the message is known of its translation only */
+    } else {
         struct otp_profiles *m = a->set->messages[a->set->message_count - 1];
         m->original = c->bytes;
         m->original_size = t.used;

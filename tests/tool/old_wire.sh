@@ -47,4 +47,29 @@ for size in $(seq 20 23 "$(wc -c < old.otlp)"); do
 done
 [ $refused -gt 5 ] || bad "$refused were refused"
 end
+
+begin "a refusal names a place in the file, whatever byte is wrong"
+"$python" "$here/old_wire.py" 1.7 old.otlp
+cat > wrong.py << 'SCRIPT'
+import re, subprocess, sys
+tool, path = sys.argv[1:]
+good = open(path, "rb").read()
+refused = 0
+for at in range(0, len(good), 3):
+    for value in (0x7f, good[at] ^ 1):
+        open("wrong.otlp", "wb").write(good[:at] + bytes([value]) + good[at + 1:])
+        run = subprocess.run([tool, "info", "wrong.otlp"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if run.returncode == 3:
+            refused += 1
+            place = re.fullmatch(r"otelprof: wrong.otlp: offset (\d+): .+\n", run.stderr)
+            if place is None or int(place[1]) > len(good):
+                print("byte %d as %#x: %s" % (at, value, run.stderr))
+        elif run.returncode != 0:
+            print("byte %d as %#x: status %d" % (at, value, run.returncode))
+print(refused, file=sys.stderr)
+SCRIPT
+"$python" wrong.py "$tool" old.otlp > out 2> refused
+[ ! -s out ] || bad "$(head -n 3 out)"
+[ "$(cat refused)" -gt 50 ] || bad "$(cat refused) were refused"
+end
 finish
