@@ -124,7 +124,9 @@ static uint64_t budget_of(size_t size)
     return budget > BUDGET_MAX ? BUDGET_MAX : budget;
 }
 
-static enum otp_status decode(struct adding *a, const struct content *c)
+/* known: its version; NULL: it was translated to the present one. */
+static enum otp_status decode(struct adding *a, const struct content *c,
+                              const struct otp_otlp_version *known)
 {
     struct otp_wire_fault fault = {.reason = NULL};
     struct otp_profiles *m = calloc(1, sizeof(*m));
@@ -143,7 +145,8 @@ static enum otp_status decode(struct adding *a, const struct content *c)
     if (!otp_profiles_init(m, budget_of(c->size))) {
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
-    enum otp_status status = otp_otlp_decode(m, a->in->with_notes, a->in->is_consumed, &fault);
+    enum otp_status status =
+        otp_otlp_decode(m, a->in->with_notes, a->in->is_consumed, known, &fault);
     if (status != OTP_OK) {
         uint64_t at = (uint64_t)(fault.at - c->bytes);
         return refuse(a, status, c->off + at, fault.reason);
@@ -172,7 +175,7 @@ static enum otp_status translate(struct adding *a, const struct content *c, tran
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
     struct content otlp = {.bytes = t.out.data, .size = t.out.len, .source = c->source};
-    status = decode(a, &otlp);
+    status = decode(a, &otlp, NULL);
     *out_used = t.used;
     if (status != OTP_OK) {
         a->fault->off = c->off; /* where in the message is known of its translation only */
@@ -207,8 +210,11 @@ static enum otp_status translate_all(struct adding *a, const struct content *all
 /* OTLP of any version. */
 static enum otp_status decode_otlp(struct adding *a, const struct content *c)
 {
-    if (!otp_otlp_is_old(c->bytes, c->size)) {
-        return decode(a, c);
+    struct otp_otlp_version found;
+
+    otp_otlp_version_find(c->bytes, c->size, &found);
+    if (!found.is_old) {
+        return decode(a, c, &found);
     }
     a->file->format = otp_old_otlp_name(c->bytes, c->size);
     return translate_all(a, c, OTP_SOURCE_OLD_OTLP, otp_old_otlp_decode);
@@ -391,8 +397,12 @@ static bool is_only(const struct content *c, enum otp_packing packing, enum otp_
         return false;
     }
     enum format format = format_of(c->bytes, c->size);
-    return only == OTP_ONLY_JSON ? format == FORMAT_JSON
-                                 : format == FORMAT_OTLP && !otp_otlp_is_old(c->bytes, c->size);
+    if (only == OTP_ONLY_JSON || format != FORMAT_OTLP) {
+        return only == OTP_ONLY_JSON && format == FORMAT_JSON;
+    }
+    struct otp_otlp_version found;
+    otp_otlp_version_find(c->bytes, c->size, &found);
+    return !found.is_old;
 }
 
 /* Takes back what was added since there were that many messages and blobs. */

@@ -181,17 +181,16 @@ static void decoder_init(struct otp_decoder *d, struct otp_profiles *m, bool wit
 }
 
 enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes, bool is_consumed,
+                                const struct otp_otlp_version *known,
                                 struct otp_wire_fault *out_fault)
 {
-    struct otp_otlp_version found;
     struct otp_decoder d;
 
-    if (m->source != OTP_SOURCE_OTLP) {
-        found = (struct otp_otlp_version){.version = OTP_PROTO_1_10};
-    } else if (!otp_otlp_version_find(m->bytes, m->size, &found, out_fault)) {
+    if (known != NULL && known->fault.reason != NULL) {
+        *out_fault = known->fault;
         return OTP_UNSUPPORTED;
     }
-    m->version = found.version;
+    m->version = known == NULL ? OTP_PROTO_1_10 : known->version;
     decoder_init(&d, m, with_notes);
     d.is_consumed = is_consumed;
     d.lists = calloc(OTP_DECODER_LISTS, sizeof(d.lists[0]));
@@ -200,7 +199,7 @@ enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes, bool is
         return OTP_NO_MEMORY;
     }
     bool ok = decode_all(&d);
-    if (ok && found.is_doubtful && !otp_otlp_version_fits(m)) {
+    if (ok && known != NULL && known->is_doubtful && !otp_otlp_version_fits(m)) {
         ok = false;
         d.fault.reason = OTP_OTLP_UNCLEAR;
         d.fault.at = m->bytes;

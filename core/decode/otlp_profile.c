@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Profile and Sample, by the numbers of each version that can be read. */
+#include <string.h>
+
 #include "core/decode/otlp_parts.h"
 
 /* What a field of Sample means; numbered as in 1.10. */
@@ -94,110 +96,140 @@ static bool decode_sample(struct otp_decoder *d, struct otp_wire w, const struct
 /* ---- samples as they usually are ---- */
 
 #define QUICK_ATTRS 16U
-#define GIVE_BACK (1 << 20) /* bytes of samples that are given back at once */
+/* Bytes of samples that are given back at once: a huge page. */
+#define GIVE_BACK ((uintptr_t)2 << 20)
 
 /* Tags of Sample's fields in 1.10. */
 enum { TAG_STACK = 0x08, TAG_ATTRS = 0x12, TAG_LINK = 0x18, TAG_VALUES = 0x22 };
 
-/* Reads a number below 2^31 in at most four bytes; the position behind it, or NULL. */
-OTP_INLINE const uint8_t *quick_number(const uint8_t *p, const uint8_t *end, uint32_t *out_value)
-{
-    uint32_t value = 0;
+/* Bytes behind a sample that may be read, whatever they are: numbers are loaded as whole words. */
+#define SPARE 8
 
-    for (unsigned i = 0; i < 4 && p < end; i++) {
-        uint8_t byte = *p++;
-        value |= (byte & 0x7fU) << (7 * i);
-        if (byte < 0x80) {
-            *out_value = value;
-            return p;
-        }
+/* Reads a number of at most four bytes; the position behind it. One of more leaves its first byte
+ * with the continuation bit set in *out_over. */
+OTP_INLINE const uint8_t *quick_number(const uint8_t *p, uint32_t *out_value, uint32_t *out_over)
+{
+    uint32_t word;
+
+    memcpy(&word, p, sizeof(word));
+    if (OTP_LIKELY((word & 0x80U) == 0)) {
+        *out_value = word & 0x7fU;
+        return p + 1;
     }
-    return NULL;
+    uint32_t ends = ~word & 0x80808080U;
+    uint32_t kept = word & (ends ^ (ends - 1)); /* the bytes up to the first that ends */
+    *out_over |= ends == 0;
+    uint32_t pairs = (kept & 0x007f007fU) | (kept >> 1 & 0x3f803f80U);
+    *out_value = (pairs & 0x3fffU) | (pairs >> 2 & 0x0fffc000U);
+    return p + ((unsigned)__builtin_ctz(ends | 0x80000000U) / 8 + 1);
 }
 
-/* Reads field `tag`, a number, if it comes next; 0 otherwise. */
-OTP_INLINE const uint8_t *quick_field(const uint8_t *p, const uint8_t *end, uint8_t tag,
-                                      int32_t *out_value)
+/* Reads the list of attributes whose length is at *at; false: it is not of the usual kind. */
+OTP_INLINE bool quick_attrs(struct otp_decoder *d, const uint8_t **at, const uint8_t *end,
+                            uint32_t *out_list)
 {
-    uint32_t value = 0;
-
-    if (p < end && *p == tag) {
-        p = quick_number(p + 1, end, &value);
-    }
-    *out_value = (int32_t)value;
-    return p;
-}
-
-/* Reads a packed list of at most max numbers. */
-OTP_INLINE const uint8_t *quick_list(const uint8_t *p, const uint8_t *end, uint32_t max,
-                                     int32_t *out_items, uint32_t *out_count)
-{
+    const int32_t *last = (const int32_t *)d->m->lists.items + d->last_list;
+    int32_t attrs[QUICK_ATTRS];
     uint32_t count = 0;
-    uint32_t value;
-
-    if (p == end || *p >= 0x80 || *p > end - p - 1) {
-        return NULL;
-    }
+    uint32_t over = 0;
+    const uint8_t *p = *at;
     const uint8_t *stop = p + 1 + *p;
-    for (p++; p < stop; count++) {
-        if (count == max || (p = quick_number(p, stop, &value)) == NULL) {
-            return NULL;
-        }
-        out_items[count] = (int32_t)value;
+
+    if (*p >= 0x80 || stop > end) {
+        return false;
     }
-    *out_count = count;
-    return p;
+    for (p++; p < stop; count++) {
+        uint32_t value;
+        if (count == QUICK_ATTRS) {
+            return false;
+        }
+        p = quick_number(p, &value, &over);
+        attrs[count] = (int32_t)value;
+    }
+    *at = p;
+    if (over != 0 || p != stop) {
+        return false;
+    }
+    if (count == 1 && last[0] == 1 && last[1] == attrs[0]) {
+        *out_list = d->last_list;
+        return true;
+    }
+    return otp_decoder_list(d, attrs, count, out_list);
 }
 
 /*
  * Reads a sample of 1.10 that has each field at most once, in the order of their numbers, a single
- * value and no timestamps: what writers make. False: it is not of that kind, or there is something
- * to complain about, and nothing has happened.
+ * value and no timestamps: what writers make. SPARE bytes behind its end may be read. False: it is
+ * not of that kind, or there is something to complain about, and nothing has happened.
  */
-static bool quick_sample(struct otp_decoder *d, const uint8_t *p, const uint8_t *end)
+OTP_INLINE bool quick_sample(struct otp_decoder *d, const uint8_t *p, const uint8_t *end,
+                             struct otp_sample *s)
 {
-    struct otp_sample s = {.stack = 0};
-    int32_t attrs[QUICK_ATTRS];
-    uint32_t attr_count = 0;
-    uint32_t values = 0;
-    int32_t value = 0;
+    uint32_t over = 0;
+    uint32_t stack = 0;
+    uint32_t link = 0;
 
-    if ((p = quick_field(p, end, TAG_STACK, &s.stack)) == NULL) {
+    if (p[0] == TAG_STACK) {
+        p = quick_number(p + 1, &stack, &over);
+    }
+    s->attrs = 0;
+    if (p < end && p[0] == TAG_ATTRS) {
+        p++;
+        if (!quick_attrs(d, &p, end, &s->attrs)) {
+            return false;
+        }
+    }
+    if (p < end && p[0] == TAG_LINK) {
+        p = quick_number(p + 1, &link, &over);
+    }
+    /* The value is a list of one number that fills the rest. */
+    if (end - p < 3 || p[0] != TAG_VALUES || p[1] != end - p - 2) {
         return false;
     }
-    if (p < end && *p == TAG_ATTRS &&
-        (p = quick_list(p + 1, end, QUICK_ATTRS, attrs, &attr_count)) == NULL) {
-        return false;
+    p = quick_number(p + 2, &s->data, &over);
+    s->stack = (int32_t)stack;
+    s->link = (int32_t)link;
+    return over == 0 && p == end;
+}
+
+/*
+ * Room for as many samples as there are when all are like the first one, so that the array need not
+ * move while it grows. It is only asked for: memory that is not written to costs nothing.
+ */
+static void reserve_samples(struct otp_decoder *d, const struct otp_wire *w)
+{
+    if (w->end - w->pos >= 2 && w->pos[1] < 0x80) {
+        (void)otp_vec_reserve(&d->m->samples, d->m->size / (2U + w->pos[1])); /* it may grow too */
     }
-    if ((p = quick_field(p, end, TAG_LINK, &s.link)) == NULL || p == end || *p != TAG_VALUES) {
-        return false;
-    }
-    if (quick_list(p + 1, end, 1, &value, &values) != end || values != 1) {
-        return false;
-    }
-    s.data = (uint32_t)value;
-    return otp_decoder_list(d, attrs, attr_count, &s.attrs) &&
-           otp_vec_append(&d->m->samples, &s, 1);
 }
 
 /* Reads as many samples as are of the usual kind and not longer than a byte can say. */
 static void quick_samples(struct otp_decoder *d, struct otp_wire *w, struct otp_profile *p)
 {
     const uint8_t tag = PROFILE_SAMPLES << 3 | OTP_WIRE_LEN;
-
+    struct otp_vec *samples = &d->m->samples;
     const uint8_t *begin = w->pos;
 
-    while (w->end - w->pos >= 2 && w->pos[0] == tag && w->pos[1] < 0x80 &&
-           w->pos[1] <= w->end - w->pos - 2) {
+    if (samples->count == 0) {
+        reserve_samples(d, w);
+    }
+    while (w->end - w->pos >= 2 + SPARE && w->pos[0] == tag && w->pos[1] < 0x80 &&
+           w->pos[1] <= w->end - w->pos - 2 - SPARE) {
         const uint8_t *end = w->pos + 2 + w->pos[1];
-        if (!quick_sample(d, w->pos + 2, end)) {
+        if (OTP_UNLIKELY(samples->count == samples->capacity) && !otp_vec_reserve(samples, 1)) {
             break;
         }
+        struct otp_sample *s = (struct otp_sample *)samples->items + samples->count;
+        if (!quick_sample(d, w->pos + 2, end, s)) {
+            break;
+        }
+        samples->count++;
         w->pos = end;
         p->samples.count++;
-        if (d->is_consumed && end - begin >= GIVE_BACK) {
-            otp_give_back(begin, end);
-            begin = end;
+        if (d->is_consumed && (uintptr_t)(end - begin) >= GIVE_BACK) {
+            const uint8_t *whole = end - ((uintptr_t)end & (GIVE_BACK - 1));
+            otp_give_back(begin, whole);
+            begin = whole;
         }
     }
 }

@@ -219,47 +219,34 @@ static void look_at_all(struct otp_wire w, struct finding *found)
     for_each(w, 1, look_at_resource, found);
 }
 
-bool otp_otlp_version_find(const void *data, size_t len, struct otp_otlp_version *out_version,
-                           struct otp_wire_fault *out_fault)
+static enum otp_wire_version version_of(const struct finding *found)
+{
+    return found->is_1_8                       ? OTP_PROTO_1_8
+           : found->is_1_10                    ? OTP_PROTO_1_10
+           : found->is_1_9 || found->maybe_1_9 ? OTP_PROTO_1_9
+                                               : OTP_PROTO_1_10;
+}
+
+void otp_otlp_version_find(const void *data, size_t len, struct otp_otlp_version *out_version)
 {
     struct otp_wire_fault ignored = {.reason = NULL};
     struct finding found = {.old = NULL};
     struct otp_wire w;
 
+    memset(out_version, 0, sizeof(*out_version));
     otp_wire_init(&w, data, len, &ignored);
     look_at_all(w, &found);
     if (found.old != NULL) {
-        out_fault->reason = found.old;
-        out_fault->at = found.old_at;
-        return false;
+        out_version->fault = (struct otp_wire_fault){.reason = found.old, .at = found.old_at};
+        out_version->is_old = !found.is_1_3 && ignored.reason == NULL;
+    } else if (found.is_1_8 && found.is_1_10) {
+        out_version->fault.reason = "profiles are numbered as in proto 1.8, samples as in 1.10";
+        out_version->fault.at = data;
+    } else if (found.unclear && !found.is_1_8 && !found.is_1_9 && !found.is_1_10) {
+        out_version->fault = (struct otp_wire_fault){.reason = OTP_OTLP_UNCLEAR, .at = data};
     }
-    if (found.is_1_8 && found.is_1_10) {
-        out_fault->reason = "profiles are numbered as in proto 1.8, samples as in 1.10";
-        out_fault->at = data;
-        return false;
-    }
-    if (found.unclear && !found.is_1_8 && !found.is_1_9 && !found.is_1_10) {
-        out_fault->reason = OTP_OTLP_UNCLEAR;
-        out_fault->at = data;
-        return false;
-    }
-    out_version->version = found.is_1_8                      ? OTP_PROTO_1_8
-                           : found.is_1_10                   ? OTP_PROTO_1_10
-                           : found.is_1_9 || found.maybe_1_9 ? OTP_PROTO_1_9
-                                                             : OTP_PROTO_1_10;
+    out_version->version = version_of(&found);
     out_version->is_doubtful = found.doubtful && !found.is_1_10 && !found.is_1_9 && !found.is_1_8;
-    return true;
-}
-
-bool otp_otlp_is_old(const void *data, size_t len)
-{
-    struct otp_wire_fault ignored = {.reason = NULL};
-    struct finding found = {.old = NULL};
-    struct otp_wire w;
-
-    otp_wire_init(&w, data, len, &ignored);
-    look_at_all(w, &found);
-    return found.old != NULL && !found.is_1_3 && ignored.reason == NULL;
 }
 
 /* For each attribute: OTHER_USE, or the number of the last list of a sample that had it. */

@@ -19,16 +19,12 @@
 struct otp_otlp_version {
     enum otp_wire_version version;
     bool is_doubtful; /* read as 1.10, but 1.9 fits the wire as well: see otp_otlp_version_fits */
+    bool is_old;      /* of 1.4 to 1.7, so that otp_old_otlp_decode can read it */
+    struct otp_wire_fault fault; /* with a reason: it must not be read as 1.8 or later */
 };
 
-/*
- * Looks at a ProfilesData. False: it must not be read, *out_fault says why. Faults inside are left
- * to the decoder. Context: any.
- */
-bool otp_otlp_version_find(const void *data, size_t len, struct otp_otlp_version *out_version,
-                           struct otp_wire_fault *out_fault);
-/* Is it of 1.4 to 1.7, so that otp_old_otlp_decode can read it? Context: any. */
-bool otp_otlp_is_old(const void *data, size_t len);
+/* Looks at a ProfilesData. Faults inside are left to the decoder. Context: any. */
+void otp_otlp_version_find(const void *data, size_t len, struct otp_otlp_version *out_version);
 /*
  * Is what was decoded as 1.10 after a doubtful finding plausible? In 1.9 the attributes of samples
  * would be values, so they must name existing attributes of samples, each once.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/decode/vec.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,6 +9,7 @@
 #define FIRST_ITEMS 16U
 #define PAGE ((size_t)4096)
 #define WORTH_GIVING ((size_t)1 << 18)
+#define HUGE_WORTH ((size_t)4 << 20)
 
 void otp_vec_init(struct otp_vec *v, struct otp_budget *budget, size_t item_size)
 {
@@ -25,6 +27,16 @@ void otp_vec_fini(struct otp_vec *v)
     otp_vec_init(v, v->budget, v->item_size);
 }
 
+void otp_prefer_huge(void *block, size_t bytes)
+{
+    uintptr_t begin = (uintptr_t)block & ~(uintptr_t)(PAGE - 1);
+
+    if (block != NULL && bytes >= HUGE_WORTH) {
+        /* A system without huge pages refuses: then they are small. */
+        (void)madvise((void *)begin, (uintptr_t)block + bytes - begin, MADV_HUGEPAGE);
+    }
+}
+
 static bool resize(struct otp_vec *v, uint64_t capacity)
 {
     uint64_t old_bytes = (uint64_t)v->capacity * v->item_size;
@@ -36,6 +48,9 @@ static bool resize(struct otp_vec *v, uint64_t capacity)
     void *items = realloc(v->items, bytes);
     if (items == NULL) {
         return false;
+    }
+    if (bytes > old_bytes) {
+        otp_prefer_huge(items, bytes);
     }
     v->budget->left_bytes = v->budget->left_bytes + old_bytes - bytes;
     v->items = items;

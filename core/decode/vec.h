@@ -46,6 +46,8 @@ bool otp_vec_reserve(struct otp_vec *v, uint64_t extra);
  * as it is whole pages: the bytes are 0 then. Nothing happens when it is not worth it.
  */
 void otp_give_back(const void *from, const void *to);
+/* Asks for huge pages in a block from malloc of that many bytes, where it is worth it. */
+void otp_prefer_huge(void *block, size_t bytes);
 /* Adds one zeroed item and returns it (valid until the array grows); NULL when there is no room. */
 void *otp_vec_push(struct otp_vec *v);
 /* Adds count items copied from `from`; false when there is no room. */

@@ -37,7 +37,7 @@ static inline void read_back(struct otp_translation *t)
     m.source = OTP_SOURCE_PPROF; /* the version is not to be guessed */
     require(otp_profiles_init(&m, (uint64_t)2 << 30));
     /* Parts that are copied as they are may be refused now. */
-    require(otp_otlp_decode(&m, true, false, &fault) == OTP_OK || fault.reason != NULL);
+    require(otp_otlp_decode(&m, true, false, NULL, &fault) == OTP_OK || fault.reason != NULL);
     if (fault.reason != NULL) {
         otp_profiles_fini(&m);
         return;

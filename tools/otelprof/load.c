@@ -33,6 +33,7 @@ static bool make_room(struct content *c, size_t extra)
     if (bytes == NULL) {
         return false;
     }
+    otp_prefer_huge(bytes, capacity);
     c->bytes = bytes;
     c->capacity = capacity;
     return true;
@@ -49,7 +50,7 @@ static const char *read_all(int fd, struct content *c)
         step = (size_t)st.st_size + 1; /* the end is seen without another step */
     }
     while (c->size <= OTP_INPUT_MAX) {
-        if (!make_room(c, step)) {
+        if (c->size == c->capacity && !make_room(c, step)) {
             return "no memory";
         }
         ssize_t n = read(fd, c->bytes + c->size, c->capacity - c->size);
