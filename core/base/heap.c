@@ -17,6 +17,8 @@
 #define CHUNK_BYTES ((size_t)256 << 10)
 #define SMALL_MAX ((size_t)4096)
 #define PAGE ((size_t)4096)
+#define HUGE_PAGE ((size_t)2 << 20)
+#define HUGE_WORTH (2 * HUGE_PAGE)
 
 struct otp_heap_chunk {
     struct otp_heap_chunk *next;
@@ -58,6 +60,26 @@ void otp_heap_init(struct otp_heap *h, size_t limit_bytes)
     h->limit_bytes = limit_bytes;
 }
 
+void otp_heap_prefer_huge(struct otp_heap *h)
+{
+    h->wants_huge = true;
+}
+
+/* Bytes of a mapping for a block with its heads. */
+static size_t mapping_bytes(const struct otp_heap *h, size_t bytes)
+{
+    size_t unit = h->wants_huge && bytes >= HUGE_WORTH ? HUGE_PAGE : PAGE;
+    return (bytes + unit - 1) & ~(unit - 1);
+}
+
+static void advise_huge(const struct otp_heap *h, struct otp_heap_chunk *c)
+{
+    if (h->wants_huge && c->bytes >= HUGE_WORTH) {
+        /* A system without huge pages refuses: then they are small. */
+        (void)OTP_SYS3(SYS_madvise, c, c->bytes, MADV_HUGEPAGE);
+    }
+}
+
 static void unmap_list(struct otp_heap_chunk *c)
 {
     while (c != NULL) {
@@ -71,10 +93,12 @@ void otp_heap_reset(struct otp_heap *h)
 {
     size_t limit = h->limit_bytes;
     size_t peak = h->peak_bytes;
+    bool wants_huge = h->wants_huge;
     unmap_list(h->chunks);
     unmap_list(h->large);
     otp_heap_init(h, limit);
     h->peak_bytes = peak;
+    h->wants_huge = wants_huge;
 }
 
 static struct otp_heap_chunk *map_chunk(struct otp_heap *h, size_t bytes)
@@ -91,6 +115,7 @@ static struct otp_heap_chunk *map_chunk(struct otp_heap *h, size_t bytes)
     /* A fork child has no use for it, and fork is cheaper without. */
     (void)OTP_SYS3(SYS_madvise, c, bytes, MADV_DONTFORK);
     c->bytes = bytes;
+    advise_huge(h, c);
     h->mapped_bytes += bytes;
     if (h->mapped_bytes > h->peak_bytes) {
         h->peak_bytes = h->mapped_bytes;
@@ -101,11 +126,11 @@ static struct otp_heap_chunk *map_chunk(struct otp_heap *h, size_t bytes)
 static void *alloc_large(struct otp_heap *h, size_t size)
 {
     size_t overhead = sizeof(struct otp_heap_chunk) + sizeof(struct header);
-    if (size > SIZE_MAX - overhead - PAGE) {
+    if (size > SIZE_MAX - overhead - HUGE_PAGE) {
         h->failures++;
         return NULL;
     }
-    size_t bytes = (size + overhead + PAGE - 1) & ~(PAGE - 1);
+    size_t bytes = mapping_bytes(h, size + overhead);
     struct otp_heap_chunk *c = map_chunk(h, bytes);
     if (c == NULL) {
         return NULL;
@@ -214,11 +239,11 @@ static void *grow_large(struct otp_heap *h, struct header *hd, size_t size)
 {
     struct otp_heap_chunk *c = (struct otp_heap_chunk *)(void *)hd - 1;
     size_t overhead = sizeof(struct otp_heap_chunk) + sizeof(struct header);
-    if (size > SIZE_MAX - overhead - PAGE) {
+    if (size > SIZE_MAX - overhead - HUGE_PAGE) {
         return NULL;
     }
     size_t old_bytes = c->bytes;
-    size_t bytes = (size + overhead + PAGE - 1) & ~(PAGE - 1);
+    size_t bytes = mapping_bytes(h, size + overhead);
     if (bytes > h->limit_bytes || h->mapped_bytes - old_bytes > h->limit_bytes - bytes) {
         return NULL;
     }
@@ -227,6 +252,9 @@ static void *grow_large(struct otp_heap *h, struct header *hd, size_t size)
         return NULL;
     }
     c->bytes = bytes;
+    if (old_bytes < HUGE_WORTH) {
+        advise_huge(h, c);
+    }
     relink(h, c);
     h->mapped_bytes += bytes - old_bytes;
     h->peak_bytes = h->mapped_bytes > h->peak_bytes ? h->mapped_bytes : h->peak_bytes;

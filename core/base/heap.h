@@ -6,6 +6,7 @@
 #ifndef OTP_BASE_HEAP_H
 #define OTP_BASE_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define OTP_HEAP_CLASSES 32
@@ -18,6 +19,7 @@ struct otp_heap {
     size_t mapped_bytes; /* mapped now */
     size_t peak_bytes;   /* most that was ever mapped */
     size_t failures;     /* requests refused */
+    bool wants_huge;     /* see otp_heap_prefer_huge */
     char *bump;          /* next free byte of the newest chunk */
     char *bump_end;
     struct otp_heap_chunk *chunks;
@@ -27,6 +29,9 @@ struct otp_heap {
 
 /* Makes h an empty heap that never maps more than limit_bytes. Context: any. */
 void otp_heap_init(struct otp_heap *h, size_t limit_bytes);
+/* Asks the system for huge pages in large blocks, which then take whole ones: for programs whose
+ * tables are hundreds of megabytes, not for a library in another's process. Before first use. */
+void otp_heap_prefer_huge(struct otp_heap *h);
 /* Gives everything back to the system; h can be used again with the same limit. */
 void otp_heap_reset(struct otp_heap *h);
 /* size bytes, 16-byte aligned, not cleared; NULL at the limit. size 0 gives a unique pointer. */

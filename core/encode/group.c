@@ -113,6 +113,9 @@ void otp_group_destroy(struct otp_group *g)
     if (g == NULL) {
         return;
     }
+    if (g->rows != NULL) {
+        g->slots.heads = NULL; /* borrowed */
+    }
     otp_pool_fini(&g->slots);
     otp_buf_fini(&g->sums);
     otp_buf_fini(&g->seen_slots);
@@ -225,7 +228,8 @@ enum otp_status otp_group_add(struct otp_group *g, struct otp_dict *d,
     struct otp_group_sample who = {
         .stack = s->stack, .link = s->link, .timed = s->timestamp_ns != 0};
     int64_t any = 0;
-    if (s->stack >= d->stacks.count || s->link >= d->links.count || s->timestamp_ns == UINT64_MAX) {
+    if (g->rows != NULL || s->stack >= d->stacks.count || s->link >= d->links.count ||
+        s->timestamp_ns == UINT64_MAX) {
         return OTP_INVALID;
     }
     OTP_TRY(find_list(g, d, s, &who.list));

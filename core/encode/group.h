@@ -32,7 +32,7 @@ struct otp_group_sample {
     uint32_t stack;
     uint32_t list; /* attributes */
     uint32_t link;
-    uint32_t timed; /* 0 or 1 */
+    uint32_t timed; /* 0 or 1; of rows: their value, and they have no times */
 };
 
 /* Samples that wait for their places to be loaded from memory. A power of two. */
@@ -61,9 +61,10 @@ struct otp_group {
     void *payload;
     size_t payload_len;
     /* Samples. */
-    uint32_t last_list;    /* of the sample that was added last */
-    struct otp_pool slots; /* head: struct otp_group_sample */
-    struct otp_buf sums;   /* int64_t[type_count] for each slot */
+    uint32_t last_list;         /* of the sample that was added last */
+    struct otp_pool slots;      /* head: struct otp_group_sample */
+    struct otp_buf sums;        /* int64_t[type_count] for each slot; of rows: the long values */
+    struct otp_visit_row *rows; /* NULL, or what the slots are, borrowed */
     /* Observations: three arrays of one length. */
     struct otp_buf seen_slots;  /* uint32_t */
     struct otp_buf seen_times;  /* uint64_t */
@@ -94,6 +95,13 @@ void otp_group_destroy(struct otp_group *g);
 enum otp_status otp_group_add(struct otp_group *g, struct otp_dict *d,
                               const struct otp_visit_sample *s);
 
+/*
+ * All samples at once, instead of otp_group_add; merged where they are. OTP_INVALID: a number that
+ * d never gave, a group of several types, or one that has samples. OTP_NO_MEMORY, OTP_FULL.
+ */
+enum otp_status otp_group_rows(struct otp_group *g, const struct otp_dict *d,
+                               const struct otp_visit_rows *rows);
+
 /* After the last sample: also gives back what only adding needs. OTP_NO_MEMORY, OTP_FULL. */
 enum otp_status otp_group_close(struct otp_group *g);
 
@@ -122,11 +130,20 @@ static inline const struct otp_group_sample *otp_group_slot(const struct otp_gro
 {
     return otp_pool_head(&g->slots, slot);
 }
+/* Is slot one with times? */
+static inline bool otp_group_is_timed(const struct otp_group *g, uint32_t slot)
+{
+    return g->rows == NULL && otp_group_slot(g, slot)->timed != 0;
+}
 /* The sum of type in slot; 0 where only observations are. */
 static inline int64_t otp_group_sum(const struct otp_group *g, uint32_t slot, size_t type)
 {
-    size_t at = slot * g->type_count + type;
     const int64_t *sums = (const void *)g->sums.data;
+    if (g->rows != NULL) {
+        uint32_t v = g->rows[slot].value;
+        return v < OTP_VISIT_ROW_LONG ? (int64_t)v : sums[v & ~OTP_VISIT_ROW_LONG];
+    }
+    size_t at = slot * g->type_count + type;
     return at < g->sums.len / sizeof(sums[0]) ? sums[at] : 0;
 }
 

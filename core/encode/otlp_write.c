@@ -5,6 +5,7 @@
 
 #include "proto/otlp_profiles.pb-c.h"
 
+#include "core/base/annot.h"
 #include "core/encode/value.h"
 #include "core/encode/pack.h"
 
@@ -210,11 +211,33 @@ static size_t put_observations(const struct writer *w, const struct otp_plan_pro
 /* Fields of Sample. */
 enum { SAMPLE_STACK = 1, SAMPLE_ATTRS = 2, SAMPLE_LINK = 3, SAMPLE_VALUES = 4 };
 
-#define SHORT_ATTRS                                                                                \
-    18U /* a sample of that many is shorter than 128 bytes, whatever the numbers                   \
-         */
+/* A sample of that many attributes is shorter than 128 bytes, whatever the numbers. */
+#define SHORT_ATTRS 18U
+#define SHORT_BYTES 128U
 
-static unsigned char *put_number(unsigned char *to, uint32_t field, uint64_t v)
+/* The attributes of a list as they stand in a short sample, kept for the samples after it. */
+struct short_list {
+    uint32_t list;
+    uint32_t len;
+    unsigned char bytes[SHORT_BYTES];
+};
+
+static void put_short_list(const struct writer *w, uint32_t list, struct short_list *out)
+{
+    struct otp_pool_tail tail = otp_pool_tail(&w->dict->lists, list);
+    const uint32_t *attrs = tail.data;
+    size_t count = tail.len / sizeof(attrs[0]);
+    unsigned char *to = out->bytes + 2;
+    for (size_t i = 0; i < count; i++) {
+        to = otp_pack_put(to, otp_plan_number(w->plan, OTP_PLAN_ATTRS, attrs[i]));
+    }
+    out->bytes[0] = SAMPLE_ATTRS << 3 | 2;
+    out->bytes[1] = (unsigned char)(to - out->bytes - 2);
+    out->list = list;
+    out->len = count == 0 ? 0 : (uint32_t)(to - out->bytes);
+}
+
+OTP_INLINE unsigned char *put_number(unsigned char *to, uint32_t field, uint64_t v)
 {
     if (v != 0) {
         *to++ = (unsigned char)(field << 3);
@@ -223,48 +246,60 @@ static unsigned char *put_number(unsigned char *to, uint32_t field, uint64_t v)
     return to;
 }
 
-/* A sum with few attributes, which nearly all samples are, without the general packer. */
-static void write_short_sample(const struct writer *w, const struct otp_group_sample *who,
-                               int64_t sum)
+/* A sum with few attributes, which nearly all samples are, without the general packer; to has room
+ * for SHORT_BYTES. Returns the place behind it. */
+OTP_INLINE unsigned char *put_short_sample(const struct writer *w,
+                                           const struct otp_group_sample *who, int64_t sum,
+                                           const struct short_list *list, unsigned char *begin)
 {
-    struct otp_pool_tail list = otp_pool_tail(&w->dict->lists, who->list);
-    const uint32_t *attrs = list.data;
-    size_t count = list.len / sizeof(attrs[0]);
-    unsigned char *begin = otp_buf_reserve(w->out, 128);
-    if (begin == NULL) {
-        return;
-    }
     unsigned char *to =
         put_number(begin + 2, SAMPLE_STACK, otp_plan_number(w->plan, OTP_PLAN_STACKS, who->stack));
-    if (count > 0) {
-        unsigned char *head = to;
-        to += 2;
-        for (size_t i = 0; i < count; i++) {
-            to = otp_pack_put(to, otp_plan_number(w->plan, OTP_PLAN_ATTRS, attrs[i]));
-        }
-        head[0] = SAMPLE_ATTRS << 3 | 2;
-        head[1] = (unsigned char)(to - head - 2);
+    memcpy(to, list->bytes, 8); /* most are not longer */
+    if (OTP_UNLIKELY(list->len > 8)) {
+        memcpy(to, list->bytes, list->len);
     }
+    to += list->len;
     to = put_number(to, SAMPLE_LINK, otp_plan_number(w->plan, OTP_PLAN_LINKS, who->link));
     to[0] = SAMPLE_VALUES << 3 | 2;
     unsigned char *end = otp_pack_put(to + 2, (uint64_t)sum);
     to[1] = (unsigned char)(end - to - 2);
     begin[0] = PROFILE_SAMPLES << 3 | 2;
     begin[1] = (unsigned char)(end - begin - 2);
-    w->out->len += (size_t)(end - begin);
+    return end;
+}
+
+/* Writes the sums of slots from `slot` on while they are short and as long as the buffer has room
+ * without growing; one at least. The slot behind, which is `slot` when that is not a short one. */
+static uint32_t write_short_samples(const struct writer *w, const struct otp_plan_profile *p,
+                                    uint32_t slot, struct short_list *list)
+{
+    const struct otp_group *g = p->group;
+    unsigned char *to = otp_buf_reserve(w->out, SHORT_BYTES);
+    if (to == NULL) {
+        return g->slots.count;
+    }
+    size_t room = (w->out->capacity - w->out->len) / SHORT_BYTES;
+    uint32_t end = g->slots.count - slot > room ? slot + (uint32_t)room : g->slots.count;
+    for (; slot < end; slot++) {
+        const struct otp_group_sample *who = otp_group_slot(g, slot);
+        if (OTP_UNLIKELY(who->list != list->list)) {
+            if (otp_pool_tail(&w->dict->lists, who->list).len > SHORT_ATTRS * sizeof(uint32_t)) {
+                break;
+            }
+            put_short_list(w, who->list, list);
+        }
+        int64_t sum = otp_group_sum(g, slot, p->type);
+        if (sum != 0) {
+            to = put_short_sample(w, who, sum, list, to);
+        }
+    }
+    w->out->len = (size_t)(to - w->out->data);
+    return slot;
 }
 
 static void write_sample(const struct writer *w, const struct otp_plan_profile *p, uint32_t slot)
 {
     const struct otp_group_sample *who = otp_group_slot(p->group, slot);
-    size_t attr_bytes = otp_pool_tail(&w->dict->lists, who->list).len;
-    if (!p->timed && attr_bytes <= SHORT_ATTRS * sizeof(uint32_t)) {
-        int64_t value = otp_group_sum(p->group, slot, p->type);
-        if (value != 0) {
-            write_short_sample(w, who, value);
-        }
-        return;
-    }
     PB(Sample) s = PB_INIT(SAMPLE);
     int64_t sum = 0;
     if (p->timed) {
@@ -286,6 +321,21 @@ static void write_sample(const struct writer *w, const struct otp_plan_profile *
     s.attribute_indices = w->numbers;
     s.link_index = number(w, OTP_PLAN_LINKS, who->link);
     otp_pack_message(w->out, PROFILE_SAMPLES, &s.base);
+}
+
+static void write_samples(const struct writer *w, const struct otp_plan_profile *p)
+{
+    struct short_list list = {.len = 0};
+    for (uint32_t slot = 0; slot < p->group->slots.count;) {
+        uint32_t next = p->timed ? slot : write_short_samples(w, p, slot, &list);
+        if (next == slot) {
+            if (otp_group_is_timed(p->group, slot) == p->timed) {
+                write_sample(w, p, slot);
+            }
+            next++;
+        }
+        slot = next;
+    }
 }
 
 static void fill_type(const struct writer *w, const struct otp_group_type *t, PB(ValueType) * out)
@@ -335,11 +385,7 @@ static void write_profile(const struct writer *w, const struct otp_plan_profile 
     size_t mark = otp_pack_open(w->out, SCOPE_PROFILES_PROFILES);
     fill_type(w, &p->group->types[p->type], &sample_type);
     otp_pack_message(w->out, PROFILE_SAMPLE_TYPE, &sample_type.base);
-    for (uint32_t slot = 0; slot < p->group->slots.count; slot++) {
-        if ((otp_group_slot(p->group, slot)->timed != 0) == p->timed) {
-            write_sample(w, p, slot);
-        }
-    }
+    write_samples(w, p);
     write_profile_rest(w, p, range);
     otp_pack_close(w->out, mark);
 }

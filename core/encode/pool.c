@@ -154,6 +154,28 @@ static uint64_t hash_of(const struct otp_pool *p, const void *head, const void *
     return p->head_size > 0 ? otp_hash_bytes(head, p->head_size, hash) : hash;
 }
 
+enum otp_status otp_pool_append(struct otp_pool *p, const void *head, uint32_t *out_id)
+{
+    if (p->count >= OTP_POOL_MAX) {
+        return OTP_FULL;
+    }
+    if (p->count == p->capacity && !grow(p)) {
+        return OTP_NO_MEMORY;
+    }
+    memcpy(p->heads + (size_t)p->count * p->head_size, head, p->head_size);
+    *out_id = p->count++;
+    return OTP_OK;
+}
+
+bool otp_pool_index(struct otp_pool *p)
+{
+    bool ok = true;
+    for (uint32_t id = p->map.count; id < p->count && ok; id++) { /* the others are known */
+        ok = otp_map_add(&p->map, hash_of(p, otp_pool_head(p, id), "", 0), id);
+    }
+    return ok;
+}
+
 uint64_t otp_pool_prefetch(const struct otp_pool *p, const void *head, const void *tail,
                            size_t tail_len)
 {

@@ -71,6 +71,14 @@ uint64_t otp_pool_prefetch(const struct otp_pool *p, const void *head, const voi
 enum otp_status otp_pool_intern_hashed(struct otp_pool *p, uint64_t hash, const void *head,
                                        const void *tail, size_t tail_len, uint32_t *out_id);
 
+/*
+ * Adds an entry of a pool without tails that is known to be new, without an index: it is not found
+ * before otp_pool_index() has been called. OTP_NO_MEMORY, OTP_FULL.
+ */
+enum otp_status otp_pool_append(struct otp_pool *p, const void *head, uint32_t *out_id);
+/* Makes all entries known to otp_pool_intern. False: no memory. */
+bool otp_pool_index(struct otp_pool *p);
+
 /* The head of entry id, which must exist; moves when the pool grows. Context: worker. */
 static inline const void *otp_pool_head(const struct otp_pool *p, uint32_t id)
 {

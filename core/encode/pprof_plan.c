@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#define AHEAD 16U              /* slots whose rows are loaded from memory beforehand */
 #define BUF_MAX (SIZE_MAX / 2) /* the heap's limit is the one that counts */
 
 _Static_assert(sizeof(struct otp_pprof_row) == 24, "no padding");
@@ -40,16 +39,22 @@ static enum otp_status plan_columns(struct otp_pprof_plan *p)
     return OTP_OK;
 }
 
-/* Values of all rows, all 0: every row is there by now. */
+#define VALUES_AHEAD 256U /* rows that get zeros at once */
+
+/* Values for each row that has none yet, all 0, and for some to come. */
 static enum otp_status make_values(struct otp_pprof_plan *p)
 {
-    size_t bytes = p->rows.count * p->column_count * sizeof(int64_t);
+    size_t width = p->column_count * sizeof(int64_t);
+    if (p->values.len >= p->rows.count * width) {
+        return OTP_OK;
+    }
+    size_t bytes = (p->rows.count + VALUES_AHEAD) * width - p->values.len;
     unsigned char *to = otp_buf_reserve(&p->values, bytes);
     if (to == NULL) {
         return OTP_NO_MEMORY;
     }
     memset(to, 0, bytes);
-    p->values.len = bytes;
+    p->values.len += bytes;
     return OTP_OK;
 }
 
@@ -67,18 +72,6 @@ static struct otp_pprof_row row_of(const struct otp_group *g, uint32_t slot)
     const struct otp_group_sample *who = otp_group_slot(g, slot);
     struct otp_pprof_row row = {.stack = who->stack, .list = who->list, .link = who->link};
     return row;
-}
-
-static void add_sums(struct otp_pprof_plan *p, const struct otp_plan_profile *profile,
-                     size_t column, const uint32_t *rows)
-{
-    const struct otp_group *g = profile->group;
-    for (uint32_t slot = 0; slot < g->slots.count; slot++) {
-        int64_t sum = otp_group_sum(g, slot, profile->type);
-        if (sum != 0) {
-            add_value(p, rows[slot], column, sum);
-        }
-    }
 }
 
 static enum otp_status add_observations(struct otp_pprof_plan *p,
@@ -112,22 +105,76 @@ static bool any_value(const int64_t *values, size_t count)
     return any != 0;
 }
 
-static enum otp_status order_slot(struct otp_pprof_plan *p, size_t number,
-                                  const struct otp_group *g, uint32_t slot, bool with_times)
+#define NEAR 4U /* rows behind the last one that are looked at before the index is */
+
+static bool is_row(const struct otp_pprof_plan *p, uint32_t id, const struct otp_pprof_row *row)
 {
-    uint32_t *const *orders = &p->base.orders[2 * number];
+    return memcmp(otp_pool_head(&p->rows, id), row, sizeof(*row)) == 0;
+}
+
+/*
+ * The row of a sum. Groups mostly have the same samples in the same order, so that it is the row
+ * behind the last one. Those of the first group are all new: slots differ. Only when a row is
+ * elsewhere an index is made.
+ */
+static enum otp_status find_row(struct otp_pprof_plan *p, const struct otp_pprof_row *row,
+                                uint32_t *out_id)
+{
+    if ((row->stack | row->list | row->link) == 0) {
+        *out_id = 0;
+        return OTP_OK;
+    }
+    for (uint32_t id = p->last_row + 1; id < p->rows.count && id <= p->last_row + NEAR; id++) {
+        if (is_row(p, id, row)) {
+            *out_id = id;
+            return OTP_OK;
+        }
+    }
+    if (p->all_new) {
+        return otp_pool_append(&p->rows, row, out_id);
+    }
+    if (!otp_pool_index(&p->rows)) {
+        return OTP_NO_MEMORY;
+    }
+    return otp_pool_intern(&p->rows, row, NULL, 0, out_id);
+}
+
+/* columns: of the types, SIZE_MAX: not known yet. */
+static enum otp_status add_sums(struct otp_pprof_plan *p, const struct otp_group *g, uint32_t slot,
+                                size_t *columns)
+{
+    const struct otp_pprof_row row = row_of(g, slot);
+    uint32_t id = 0;
+    bool is_found = false;
+    for (size_t t = 0; t < g->type_count; t++) {
+        int64_t sum = otp_group_sum(g, slot, t);
+        if (sum == 0) {
+            continue;
+        }
+        if (!is_found) {
+            OTP_TRY(find_row(p, &row, &id));
+            is_found = true;
+            p->last_row = id;
+        }
+        if (columns[t] == SIZE_MAX) {
+            OTP_TRY(find_column(p, &g->types[t], &columns[t]));
+        }
+        if (id * p->column_count * sizeof(int64_t) >= p->values.len) {
+            OTP_TRY(make_values(p));
+        }
+        add_value(p, id, columns[t], sum);
+    }
+    return OTP_OK;
+}
+
+/* Rows of the observations of a slot. */
+static enum otp_status order_observations(struct otp_pprof_plan *p, uint32_t *const *orders,
+                                          const struct otp_group *g, uint32_t slot, bool with_times)
+{
     struct otp_pprof_row row = row_of(g, slot);
     const int64_t *values = otp_group_seen_values(g);
     uint32_t id;
-    bool is_sum = false;
-    for (size_t t = 0; t < g->type_count; t++) {
-        is_sum = is_sum || otp_group_sum(g, slot, t) != 0;
-    }
-    if (is_sum) {
-        OTP_TRY(otp_pool_intern(&p->rows, &row, NULL, 0, &p->slot_rows[number][slot]));
-    }
-    for (size_t i = orders[0] == NULL ? 0 : orders[1][slot];
-         orders[0] != NULL && i < orders[1][slot + 1]; i++) {
+    for (size_t i = orders[1][slot]; i < orders[1][slot + 1]; i++) {
         size_t seen = orders[0][i];
         if (any_value(values + seen * g->type_count, g->type_count)) {
             row.time_ns = with_times ? otp_group_seen_times(g)[seen] : 0;
@@ -137,53 +184,50 @@ static enum otp_status order_slot(struct otp_pprof_plan *p, size_t number,
     return OTP_OK;
 }
 
+static enum otp_status order_group(struct otp_pprof_plan *p, const struct otp_group *g,
+                                   uint32_t *const *orders, bool with_times)
+{
+    size_t columns[OTP_VISIT_MAX_TYPES];
+    memset(columns, 0xff, sizeof(columns));
+    p->last_row = 0;
+    for (uint32_t slot = 0; slot < g->slots.count; slot++) {
+        OTP_TRY(add_sums(p, g, slot, columns));
+        if (orders[0] != NULL) {
+            OTP_TRY(order_observations(p, orders, g, slot, with_times));
+        }
+    }
+    p->all_new = false;
+    return OTP_OK;
+}
+
 /* Rows are numbered as their samples were told, whichever type has a value in them first. */
 static enum otp_status order_rows(struct otp_pprof_plan *p, bool with_times)
 {
     const struct otp_plan_options *o = &p->base.options;
-    const struct otp_group *g = o->first != NULL ? o->first : p->base.store->groups;
-    bool is_timed = false;
-    p->slot_rows = otp_heap_calloc(p->base.heap, p->base.group_count, sizeof(p->slot_rows[0]));
-    if (p->slot_rows == NULL) {
-        return OTP_NO_MEMORY;
+    const struct otp_group *first = o->first != NULL ? o->first : p->base.store->groups;
+    size_t i = 0;
+    p->all_new = true;
+    for (const struct otp_group *g = first; g != o->end; g = g->next) {
+        p->all_new = p->all_new && otp_group_seen(g) == 0;
+        p->is_timed = p->is_timed || otp_group_seen(g) > 0;
     }
-    for (size_t i = 0; g != o->end; g = g->next, i++) {
-        p->slot_rows[i] = otp_heap_calloc(p->base.heap, g->slots.count, sizeof(uint32_t));
-        if (p->slot_rows[i] == NULL) {
-            return OTP_NO_MEMORY;
-        }
-        for (uint32_t slot = 1; slot < g->slots.count; slot++) {
-            if (slot + AHEAD < g->slots.count) {
-                const struct otp_pprof_row row = row_of(g, slot + AHEAD);
-                (void)otp_pool_prefetch(&p->rows, &row, NULL, 0);
-            }
-            OTP_TRY(order_slot(p, i, g, slot, with_times));
-        }
-        OTP_TRY(g->slots.count > 0 ? order_slot(p, i, g, 0, with_times) : OTP_OK);
-        is_timed = is_timed || otp_group_seen(g) > 0;
+    for (const struct otp_group *g = first; g != o->end; g = g->next, i++) {
+        OTP_TRY(order_group(p, g, &p->base.orders[2 * i], with_times));
     }
-    if (!is_timed) {
+    if (!p->is_timed) {
         otp_map_fini(&p->rows.map); /* nobody looks for a row any more */
     }
     return OTP_OK;
 }
 
-static enum otp_status plan_rows(struct otp_pprof_plan *p, bool with_times)
+static enum otp_status plan_observations(struct otp_pprof_plan *p, bool with_times)
 {
-    const struct otp_plan_options *o = &p->base.options;
-    const struct otp_group *g = o->first != NULL ? o->first : p->base.store->groups;
-    size_t number = 0;
     for (size_t i = 0; i < p->base.profile_count; i++) {
         const struct otp_plan_profile *profile = &p->base.profiles[i];
         size_t column;
-        for (; g != profile->group; g = g->next) { /* profiles are in the order of groups */
-            number++;
-        }
         OTP_TRY(find_column(p, &profile->group->types[profile->type], &column));
         if (profile->timed) {
             OTP_TRY(add_observations(p, profile, column, with_times));
-        } else {
-            add_sums(p, profile, column, p->slot_rows[number]);
         }
     }
     return OTP_OK;
@@ -203,15 +247,11 @@ enum otp_status otp_pprof_plan_init(struct otp_pprof_plan *p, const struct otp_s
     OTP_TRY(plan_columns(p));
     OTP_TRY(order_rows(p, options->with_times));
     OTP_TRY(make_values(p));
-    return plan_rows(p, options->with_times);
+    return plan_observations(p, options->with_times);
 }
 
 void otp_pprof_plan_fini(struct otp_pprof_plan *p)
 {
-    for (size_t i = 0; p->slot_rows != NULL && i < p->base.group_count; i++) {
-        otp_heap_free(p->base.heap, p->slot_rows[i]);
-    }
-    otp_heap_free(p->base.heap, p->slot_rows);
     otp_plan_fini(&p->base);
     otp_pool_fini(&p->rows);
     otp_buf_fini(&p->columns);

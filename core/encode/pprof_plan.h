@@ -43,9 +43,12 @@ struct otp_pprof_plan {
     struct otp_buf columns; /* struct otp_pprof_column */
     struct otp_pool rows;   /* head: struct otp_pprof_row; entry 0 may be a row of its own */
     struct otp_buf values;  /* int64_t[columns] for each row */
-    uint32_t **slot_rows;   /* by group: the row of each slot that has a sum; NULL: not known */
     size_t column_count;
     bool zero_is_used; /* entry 0 of rows: no stack, no attributes, no link */
+    /* While it is made. */
+    bool is_timed;     /* there are observations */
+    bool all_new;      /* no row is there yet that could be that of a sample */
+    uint32_t last_row; /* of the sample before */
 };
 
 /*

@@ -5,6 +5,7 @@
  */
 #include "core/encode/pprof_write.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "proto/pprof.pb-c.h"
@@ -52,6 +53,13 @@ struct writer {
     uint32_t main;        /* mapping that comes first; 0: none */
     bool adds_main;       /* the main program has no mapping: one that only names it is first */
     struct span *stacks;  /* by stack: its locations where they were written last */
+    /* Parts of the sample that is being written. */
+    struct otp_buf labels;
+    struct otp_pprof_row labelled; /* whose they are */
+    bool has_labels;
+    struct otp_buf values; /* len bytes from values_at on */
+    unsigned char *values_at;
+    struct otp_buf stack; /* one that was not written before */
     /* Working space, as large as the longest one of each. */
     PB(Line) * lines;
     PB(Line) * *line_ptrs;
@@ -107,21 +115,21 @@ static void write_types(struct writer *w, const uint32_t *column_at)
 
 static void write_text_label(struct writer *w, uint32_t key, uint32_t text)
 {
-    size_t mark = otp_pack_open(w->out, SAMPLE_LABEL);
-    otp_pack_uint(w->out, LABEL_KEY, string(w, key));
-    otp_pack_uint(w->out, LABEL_STR, text);
-    otp_pack_close(w->out, mark);
+    size_t mark = otp_pack_open(&w->labels, SAMPLE_LABEL);
+    otp_pack_uint(&w->labels, LABEL_KEY, string(w, key));
+    otp_pack_uint(&w->labels, LABEL_STR, text);
+    otp_pack_close(&w->labels, mark);
 }
 
 static void write_number_label(struct writer *w, uint32_t key, int64_t value, uint32_t unit)
 {
-    size_t mark = otp_pack_open(w->out, SAMPLE_LABEL);
-    otp_pack_uint(w->out, LABEL_KEY, string(w, key));
-    otp_pack_uint(w->out, LABEL_NUM, (uint64_t)value);
+    size_t mark = otp_pack_open(&w->labels, SAMPLE_LABEL);
+    otp_pack_uint(&w->labels, LABEL_KEY, string(w, key));
+    otp_pack_uint(&w->labels, LABEL_NUM, (uint64_t)value);
     if (unit != 0) {
-        otp_pack_uint(w->out, LABEL_NUM_UNIT, unit);
+        otp_pack_uint(&w->labels, LABEL_NUM_UNIT, unit);
     }
-    otp_pack_close(w->out, mark);
+    otp_pack_close(&w->labels, mark);
 }
 
 /* True when v has no fraction and every digit of it is certain. */
@@ -185,10 +193,17 @@ static void write_id_label(struct writer *w, uint32_t key, const uint8_t *id, si
     write_text_label(w, key, intern(w, otp_text_make(hex, 2 * len)));
 }
 
-static void write_labels(struct writer *w, const struct otp_pprof_row *row)
+/* The labels of a row, into w->labels, where those of the row before still are. */
+static void put_labels(struct writer *w, const struct otp_pprof_row *row)
 {
+    const struct otp_pprof_row *last = &w->labelled;
+    if (w->has_labels && row->list == last->list && row->link == last->link &&
+        row->time_ns == last->time_ns) {
+        return;
+    }
     struct otp_pool_tail ids = otp_pool_tail(&w->dict->lists, row->list);
     const uint32_t *id = ids.data;
+    otp_buf_clear(&w->labels);
     for (size_t i = 0; i < ids.len / sizeof(id[0]); i++) {
         write_attr_label(w, id[i]);
     }
@@ -201,51 +216,89 @@ static void write_labels(struct writer *w, const struct otp_pprof_row *row)
         write_number_label(w, w->frame->timestamp_label, (int64_t)row->time_ns,
                            intern(w, otp_text_of("nanoseconds")));
     }
+    w->labelled = *row;
+    w->has_labels = true;
 }
 
-/* The locations of a stack, copied from where they were written last, if they were. */
-static void write_stack(struct writer *w, uint32_t stack)
+/* The locations of a stack as a field, into w->stack. */
+static void put_stack(struct writer *w, uint32_t stack)
 {
     struct otp_pool_tail tail = otp_pool_tail(&w->dict->stacks, stack);
     const uint32_t *frames = tail.data;
-    struct span *known = &w->stacks[stack];
-    if (known->len > 0) {
-        unsigned char *to = otp_buf_reserve(w->out, known->len);
-        if (to != NULL) {
-            memcpy(to, w->out->data + known->off, known->len);
-            w->out->len += known->len;
-        }
+    otp_buf_clear(&w->stack);
+    if (tail.len == 0) {
         return;
     }
-    size_t begin = w->out->len;
-    size_t list = otp_pack_open(w->out, SAMPLE_LOCATION_ID);
+    size_t list = otp_pack_open(&w->stack, SAMPLE_LOCATION_ID);
     for (size_t i = 0; i < tail.len / sizeof(frames[0]); i++) {
-        otp_pack_varint(w->out, number(w, OTP_PLAN_LOCATIONS, frames[i]));
+        otp_pack_varint(&w->stack, number(w, OTP_PLAN_LOCATIONS, frames[i]));
     }
-    otp_pack_close(w->out, list);
-    *known = (struct span){.off = begin, .len = w->out->len - begin};
+    otp_pack_close(&w->stack, list);
 }
 
+/* The values of a row as a field, into w->values. */
+static void put_values(struct writer *w, uint32_t id, const uint32_t *column_at)
+{
+    const int64_t *values = otp_pprof_plan_values(w->plan, id);
+    size_t most = w->plan->column_count * OTP_PACK_VARINT_MAX;
+    otp_buf_clear(&w->values);
+    unsigned char *begin = otp_buf_reserve(&w->values, most + 1 + OTP_PACK_VARINT_MAX);
+    if (begin == NULL) {
+        return;
+    }
+    /* Behind the largest head that there may be; the head is then put directly before them. */
+    unsigned char *first = begin + 1 + OTP_PACK_VARINT_MAX;
+    unsigned char *end = first;
+    for (size_t i = 0; i < w->plan->column_count; i++) {
+        end = otp_pack_put(end, (uint64_t)values[column_at[i]]);
+    }
+    unsigned char head[OTP_PACK_VARINT_MAX];
+    size_t head_len = (size_t)(otp_pack_put(head, (uint64_t)(end - first)) - head);
+    memcpy(first - head_len, head, head_len);
+    *(first - head_len - 1) = SAMPLE_VALUE << 3 | 2;
+    w->values_at = first - head_len - 1;
+    w->values.len = (size_t)(end - w->values_at);
+}
+
+static bool parts_are_whole(struct writer *w)
+{
+    bool ok = otp_buf_ok(&w->labels) && otp_buf_ok(&w->values) && otp_buf_ok(&w->stack);
+    if (!ok && w->words.status == OTP_OK) {
+        w->words.status = OTP_NO_MEMORY;
+    }
+    return ok;
+}
+
+/* A sample, put together from its parts; the stack from where it was written last, if it was. */
 static void write_sample(struct writer *w, uint32_t id, const uint32_t *column_at)
 {
     const struct otp_pprof_row *row = otp_pool_head(&w->plan->rows, id);
-    const int64_t *values = otp_pprof_plan_values(w->plan, id);
-    struct otp_pool_tail stack = otp_pool_tail(&w->dict->stacks, row->stack);
-    size_t mark = otp_pack_open(w->out, PROFILE_SAMPLE);
-    if (stack.len > 0) {
-        write_stack(w, row->stack);
+    struct span *known = &w->stacks[row->stack];
+    unsigned char head[1 + OTP_PACK_VARINT_MAX] = {PROFILE_SAMPLE << 3 | 2};
+    bool is_known = known->len > 0;
+    put_labels(w, row);
+    put_values(w, id, column_at);
+    if (!is_known) {
+        put_stack(w, row->stack);
     }
-    size_t list = otp_pack_open(w->out, SAMPLE_VALUE);
-    for (size_t i = 0; i < w->plan->column_count; i++) {
-        otp_pack_varint(w->out, (uint64_t)values[column_at[i]]);
+    size_t stack_len = is_known ? known->len : w->stack.len;
+    size_t len = stack_len + w->values.len + w->labels.len;
+    size_t head_len = (size_t)(otp_pack_put(head + 1, len) - head);
+    unsigned char *to = otp_buf_reserve(w->out, head_len + len);
+    if (to == NULL || !parts_are_whole(w)) {
+        return;
     }
-    otp_pack_close(w->out, list);
-    write_labels(w, row);
-    size_t before = w->out->len;
-    otp_pack_close(w->out, mark);
-    if (w->stacks[row->stack].off >= mark) { /* closing moves what is inside */
-        w->stacks[row->stack].off += w->out->len - before;
+    memcpy(to, head, head_len);
+    to += head_len;
+    if (stack_len > 0) {
+        memcpy(to, is_known ? w->out->data + known->off : w->stack.data, stack_len);
+        *known = (struct span){.off = (size_t)(to - w->out->data), .len = stack_len};
     }
+    memcpy(to + stack_len, w->values_at, w->values.len);
+    if (w->labels.len > 0) {
+        memcpy(to + stack_len + w->values.len, w->labels.data, w->labels.len);
+    }
+    w->out->len += head_len + len;
 }
 
 static void write_samples(struct writer *w, const uint32_t *column_at)
@@ -517,6 +570,9 @@ enum otp_status otp_pprof_write(const struct otp_pprof_plan *plan,
                                 const struct otp_pprof_frame *frame, struct otp_buf *out)
 {
     struct writer w = {.plan = plan, .dict = &plan->base.store->dict, .frame = frame, .out = out};
+    otp_buf_init(&w.labels, w.dict->heap, SIZE_MAX / 2);
+    otp_buf_init(&w.values, w.dict->heap, SIZE_MAX / 2);
+    otp_buf_init(&w.stack, w.dict->heap, SIZE_MAX / 2);
     enum otp_status status = otp_words_init(&w.words, w.dict, frame->key);
     if (status == OTP_OK && !make_space(&w)) {
         status = OTP_NO_MEMORY;
@@ -526,6 +582,9 @@ enum otp_status otp_pprof_write(const struct otp_pprof_plan *plan,
         status = w.words.status;
     }
     otp_words_fini(&w.words);
+    otp_buf_fini(&w.labels);
+    otp_buf_fini(&w.values);
+    otp_buf_fini(&w.stack);
     otp_heap_free(w.dict->heap, w.marks);
     otp_heap_free(w.dict->heap, w.stacks);
     otp_heap_free(w.dict->heap, w.lines);

@@ -95,6 +95,22 @@ static enum otp_status sample(struct otp_visitor *v, const struct otp_visit_samp
     return s->status;
 }
 
+static enum otp_status list(struct otp_visitor *v, const uint32_t *attrs, size_t count,
+                            uint32_t *out_id)
+{
+    struct otp_store *s = store_of(v);
+    NAMING_CALL(s, otp_dict_list(&s->dict, attrs, count, out_id));
+}
+
+static enum otp_status rows(struct otp_visitor *v, const struct otp_visit_rows *told)
+{
+    struct otp_store *s = store_of(v);
+    if (s->status == OTP_OK) {
+        s->status = s->open == NULL ? OTP_INVALID : otp_group_rows(s->open, &s->dict, told);
+    }
+    return s->status;
+}
+
 static enum otp_status end_profile(struct otp_visitor *v)
 {
     struct otp_store *s = store_of(v);
@@ -121,6 +137,8 @@ enum otp_status otp_store_init(struct otp_store *s, struct otp_heap *heap,
         .link = link,
         .sample = sample,
         .end_profile = end_profile,
+        .list = list,
+        .rows = rows,
     };
     size_t max_string = options->max_string_bytes;
     memset(s, 0, sizeof(*s));

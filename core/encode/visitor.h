@@ -117,6 +117,24 @@ struct otp_visit_sample {
     uint64_t timestamp_ns; /* Unix time, less than UINT64_MAX; 0: a sum without a time */
 };
 
+/* A sample without a time in a profile of one type, as otp_visitor.rows takes it. */
+struct otp_visit_row {
+    uint32_t stack; /* id from stack() */
+    uint32_t list;  /* id from list() */
+    uint32_t link;  /* id from link() */
+    uint32_t value; /* below OTP_VISIT_ROW_LONG; else that bit and the place in longs */
+};
+#define OTP_VISIT_ROW_LONG 0x80000000U
+
+/* All samples of a profile. The items are the visitor's from then on: it may change them, and they
+ * stay where they are until its message is made, or until it forgets its samples. */
+struct otp_visit_rows {
+    struct otp_visit_row *items;
+    size_t count;
+    const int64_t *longs; /* copied */
+    size_t long_count;
+};
+
 /* The calls; each gets the visitor itself. */
 struct otp_visitor {
     enum otp_status (*begin_profile)(struct otp_visitor *v, const struct otp_visit_profile *p);
@@ -133,6 +151,14 @@ struct otp_visitor {
                             const uint8_t span_id[8], uint32_t *out_id);
     enum otp_status (*sample)(struct otp_visitor *v, const struct otp_visit_sample *s);
     enum otp_status (*end_profile)(struct otp_visitor *v);
+    /*
+     * Not every visitor has these: NULL. They are for tellers with millions of samples. list()
+     * gives an id for a set of attributes, rows() stands for all calls of sample() in a profile,
+     * with the same outcome.
+     */
+    enum otp_status (*list)(struct otp_visitor *v, const uint32_t *attrs, size_t count,
+                            uint32_t *out_id);
+    enum otp_status (*rows)(struct otp_visitor *v, const struct otp_visit_rows *rows);
 };
 
 #endif

@@ -48,6 +48,9 @@ struct teller {
     uint64_t state;
     struct told_sample *samples; /* of the profile being told */
     size_t sample_count;
+    struct otp_visit_rows rows; /* items NULL: samples are told one by one */
+    struct otp_visit_row *row_space;
+    int64_t *longs;
 };
 
 static uint64_t next(struct teller *t)
@@ -204,7 +207,19 @@ static enum otp_status tell_sample(struct teller *t, const struct told_sample *s
         make_link(s->link, trace, span);
         OTP_TRY(t->v->link(t->v, trace, span, &out.link));
     }
-    return t->v->sample(t->v, &out);
+    if (t->rows.items == NULL) {
+        return t->v->sample(t->v, &out);
+    }
+    struct otp_visit_row row = {.stack = out.stack, .link = out.link};
+    int64_t value = s->values[0];
+    row.value = (uint32_t)value;
+    if (value < 0 || value % 7 == 0) { /* a value may be long without need */
+        t->longs[t->rows.long_count] = value;
+        row.value = (uint32_t)t->rows.long_count++ | OTP_VISIT_ROW_LONG;
+    }
+    OTP_TRY(t->v->list(t->v, ids, s->attr_count, &row.list));
+    t->rows.items[t->rows.count++] = row;
+    return OTP_OK;
 }
 
 /* ---- the expectation ---- */
@@ -366,8 +381,9 @@ static void draw_sample(struct teller *t, const struct told_profile *p, struct t
 
 static enum otp_status tell_profile(struct teller *t)
 {
-    struct told_profile p = {
-        .type_count = 1 + below(t, TYPES), .clean_events = below(t, 2) == 0, .timed = below(t, 3)};
+    struct told_profile p = {.type_count = 1 + below(t, t->r->one_type ? 1 : TYPES),
+                             .clean_events = below(t, 2) == 0,
+                             .timed = below(t, 3)};
     struct otp_value_type types[TYPES];
     unsigned first = below(t, 2);
     for (unsigned i = 0; i < p.type_count; i++) {
@@ -396,8 +412,18 @@ static enum otp_status tell_profile(struct teller *t)
         want_profile(t, &p);
     }
     OTP_TRY(t->v->begin_profile(t->v, &out));
+    t->rows = (struct otp_visit_rows){.items = NULL};
+    if (t->r->rows && p.timed == 0 && p.type_count == 1) {
+        t->rows.items = t->row_space;
+        t->rows.longs = t->longs;
+        t->row_space += t->sample_count;
+    }
     for (size_t i = 0; i < t->sample_count; i++) {
         OTP_TRY(tell_sample(t, &t->samples[i]));
+    }
+    if (t->rows.items != NULL) {
+        OTP_TRY(t->v->rows(t->v, &t->rows));
+        *t->r->row_profiles += 1;
     }
     return t->v->end_profile(t->v);
 }
@@ -409,11 +435,18 @@ enum otp_status enc_random_tell(const struct enc_random *r, struct otp_visitor *
     enum otp_status status = OTP_OK;
     t.samples = calloc(r->samples + 1, sizeof(t.samples[0]));
     ck_assert_ptr_nonnull(t.samples);
+    if (r->rows) {
+        t.row_space = r->row_space;
+        t.longs = calloc(r->samples + 1, sizeof(t.longs[0]));
+        ck_assert_ptr_nonnull(t.row_space);
+        ck_assert_ptr_nonnull(t.longs);
+    }
     unsigned profiles = 1 + below(&t, 4);
     for (unsigned i = 0; i < profiles && status == OTP_OK; i++) {
         status = tell_profile(&t);
     }
     free(t.samples);
+    free(t.longs);
     if (want != NULL) {
         enc_lines_sort(want);
     }

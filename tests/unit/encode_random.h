@@ -12,6 +12,12 @@ struct enc_random {
     uint64_t seed;
     unsigned samples; /* most of them in one profile */
     bool fold;        /* the builder folds counts */
+    bool one_type;    /* profiles of one type, so that rows may be told */
+    /* Samples without times are told as rows where that is possible: room for those of four
+     * profiles, for as long as the builder; and how many profiles were told so. */
+    bool rows;
+    struct otp_visit_row *row_space;
+    size_t *row_profiles;
 };
 
 /*

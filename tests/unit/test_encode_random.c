@@ -46,6 +46,139 @@ START_TEST(test_says_what_was_told)
 }
 END_TEST
 
+/* ---- rows ---- */
+
+/* Finishes both, which must say the same; how many bytes. */
+static size_t compare_rigs(struct enc_rig *a, struct enc_rig *b)
+{
+    enum otp_status status = otp_otlp_builder_finish(a->builder, &a->out);
+    ck_assert_int_eq(otp_otlp_builder_finish(b->builder, &b->out), status);
+    ck_assert_uint_eq(a->out.len, b->out.len);
+    ck_assert_mem_eq(a->out.data, b->out.data, a->out.len);
+    return a->out.len;
+}
+
+/* Rows mean what the same samples mean one by one, to the byte. */
+START_TEST(test_rows_say_what_samples_say)
+{
+    size_t bytes = 0;
+    size_t profiles = 0;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        const struct otp_otlp_options o = {.fold_counts = seed % 2 == 0};
+        unsigned samples = seed % 5 == 0 ? 3000 : seed % 5 == 1 ? 5 : 60;
+        struct otp_visit_row *space = calloc(4 * (samples + 1), sizeof(space[0]));
+        struct enc_random random = {.seed = seed, .samples = samples, .one_type = true};
+        struct enc_rig rigs[2];
+        enc_rig_init(&rigs[0], &o);
+        ck_assert_int_eq(enc_random_tell(&random, rigs[0].v, NULL), OTP_OK);
+        random.rows = true;
+        random.row_space = space;
+        random.row_profiles = &profiles;
+        enc_rig_init(&rigs[1], &o);
+        ck_assert_int_eq(enc_random_tell(&random, rigs[1].v, NULL), OTP_OK);
+        bytes += compare_rigs(&rigs[0], &rigs[1]);
+        enc_rig_fini(&rigs[0]);
+        enc_rig_fini(&rigs[1]);
+        free(space);
+    }
+    ck_assert_uint_gt(bytes, 0);
+    ck_assert_uint_gt(profiles, 50);
+}
+END_TEST
+
+struct row_case {
+    int64_t count; /* samples that differ */
+    int64_t again; /* how many of them are told once more */
+    size_t left;   /* how many samples there are then, and the bare one */
+};
+
+/* Tells them as rows into space, or one by one where that is NULL. Every third is large. */
+static void tell_case(struct otp_visitor *v, const struct row_case *c, struct otp_visit_row *space,
+                      int64_t *longs)
+{
+    const struct otp_value_type type = {.type = enc_text("cpu"), .unit = enc_text("nanoseconds")};
+    const struct otp_visit_profile p = {.types = &type, .type_count = 1};
+    struct otp_visit_rows rows = {.items = space, .longs = longs};
+    static const char *const names[] = {"leaf", "root", NULL};
+    ck_assert_int_eq(v->begin_profile(v, &p), OTP_OK);
+    uint32_t stack = enc_stack(v, names);
+    for (int64_t i = 0; i <= c->count + c->again; i++) {
+        bool is_bare = i == c->count + c->again; /* the last: no stack, no attribute */
+        struct otp_attr a = enc_attr_int("number", i < c->count ? i : (i - c->count) * 7);
+        int64_t value = i % 3 == 0 ? INT64_MAX - i : i % 3 == 1 ? OTP_VISIT_ROW_LONG - 1 : 1 + i;
+        uint32_t attr;
+        ck_assert_int_eq(v->attr(v, &a, &attr), OTP_OK);
+        const struct otp_visit_sample s = {
+            .stack = is_bare ? 0 : stack, .attrs = &attr, .attr_count = !is_bare, .values = &value};
+        if (space == NULL) {
+            ck_assert_int_eq(v->sample(v, &s), OTP_OK);
+            continue;
+        }
+        struct otp_visit_row *row = &rows.items[rows.count++];
+        *row = (struct otp_visit_row){.stack = s.stack, .value = (uint32_t)value};
+        ck_assert_int_eq(v->list(v, s.attrs, s.attr_count, &row->list), OTP_OK);
+        if (value >= (int64_t)OTP_VISIT_ROW_LONG) {
+            row->value = (uint32_t)rows.long_count | OTP_VISIT_ROW_LONG;
+            longs[rows.long_count++] = value;
+        }
+    }
+    ck_assert_int_eq(space == NULL ? OTP_OK : v->rows(v, &rows), OTP_OK);
+    ck_assert_int_eq(v->end_profile(v), OTP_OK);
+}
+
+/* Sums of two short values that are long, of long ones, past the end of the range. */
+START_TEST(test_equal_rows_are_merged)
+{
+    const struct row_case cases[] = {{0, 0, 1},       {1, 0, 2},       {1, 1, 2},
+                                     {9000, 0, 9001}, {9000, 1, 9001}, {9000, 1200, 9001}};
+    static struct otp_visit_row space[10300];
+    static int64_t longs[10300];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct enc_rig rigs[2];
+        enc_rig_init(&rigs[0], NULL);
+        tell_case(rigs[0].v, &cases[i], NULL, NULL);
+        enc_rig_init(&rigs[1], NULL);
+        tell_case(rigs[1].v, &cases[i], space, longs);
+        ck_assert_uint_gt(compare_rigs(&rigs[0], &rigs[1]), 0);
+        otp_buf_clear(&rigs[1].out);
+        enc_rig_finish(&rigs[1]);
+        ck_assert_uint_eq(enc_rig_profile(&rigs[1], 0)->n_samples, cases[i].left);
+        enc_rig_fini(&rigs[0]);
+        enc_rig_fini(&rigs[1]);
+    }
+}
+END_TEST
+
+/* What is refused: numbers that were never given, several types, rows beside samples. */
+START_TEST(test_rows_that_are_refused)
+{
+    const struct otp_visit_row good = {.value = 1};
+    const struct otp_visit_row bad[] = {{.stack = 1, .value = 1},
+                                        {.list = 1, .value = 1},
+                                        {.link = 1, .value = 1},
+                                        {.value = OTP_VISIT_ROW_LONG | 1}};
+    const int64_t longs[] = {5};
+    for (size_t i = 0; i < 4 + 3; i++) {
+        struct enc_rig r;
+        enc_rig_init(&r, NULL);
+        enc_begin(r.v, "cpu", "nanoseconds", i == 4 ? "wall" : NULL, i == 4 ? "nanoseconds" : NULL);
+        struct otp_visit_row row = i < 4 ? bad[i] : good;
+        struct otp_visit_rows rows = {.items = &row, .count = 1, .longs = longs, .long_count = 1};
+        if (i == 5) {
+            enc_sample_add(r.v, 0, 1, 0, 0);
+        }
+        if (i == 6) {
+            struct otp_visit_row first = good;
+            struct otp_visit_rows other = {.items = &first, .count = 1};
+            ck_assert_int_eq(r.v->rows(r.v, &other), OTP_OK);
+        }
+        ck_assert_int_eq(r.v->rows(r.v, &rows), OTP_INVALID);
+        ck_assert_int_eq(r.v->end_profile(r.v), OTP_INVALID);
+        enc_rig_fini(&r);
+    }
+}
+END_TEST
+
 /* ---- short memory ---- */
 
 /* Bytes of the heap that are not in its own chunks of small blocks: all of it must come back. */
@@ -54,9 +187,17 @@ static bool has_large_blocks(const struct otp_heap *h)
     return h->large != NULL;
 }
 
-START_TEST(test_memory_limit)
+/* Under each limit the message is whole, or there is none. */
+static void try_limits(bool rows)
 {
-    const struct enc_random random = {.seed = 9, .samples = 3000};
+    struct otp_visit_row *space = calloc(12004, sizeof(space[0]));
+    size_t profiles = 0;
+    const struct enc_random random = {.seed = 9,
+                                      .samples = 3000,
+                                      .one_type = rows,
+                                      .rows = rows,
+                                      .row_space = space,
+                                      .row_profiles = &profiles};
     const struct otp_otlp_options none = {.scope_name = enc_text("test")};
     struct enc_rig full;
     size_t succeeded = 0;
@@ -102,7 +243,15 @@ START_TEST(test_memory_limit)
     }
     ck_assert_uint_ge(succeeded, 1);
     ck_assert_uint_ge(failed, 100);
+    ck_assert(!rows || profiles > 0);
     enc_rig_fini(&full);
+    free(space);
+}
+
+START_TEST(test_memory_limit)
+{
+    try_limits(false);
+    try_limits(true);
 }
 END_TEST
 
@@ -378,6 +527,9 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, test_parts_say_what_the_whole_says);
     tcase_add_test(t, test_says_what_was_told);
+    tcase_add_test(t, test_rows_say_what_samples_say);
+    tcase_add_test(t, test_equal_rows_are_merged);
+    tcase_add_test(t, test_rows_that_are_refused);
     tcase_add_test(t, test_memory_limit);
     tcase_add_test(t, test_tee_equals_separate_visits);
     tcase_add_test(t, test_tee_poisons_one_alone);
