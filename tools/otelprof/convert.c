@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* otelprof convert, merge: files of any format as one file of the format that its name says. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/annot.h"
@@ -56,13 +57,14 @@ static struct otp_text main_file(const struct otp_gather *g)
 
 /* What became of it: what is not carried, and the names that were found. */
 static void report(const struct otp_gather *g, const struct otp_product *p,
-                   const struct otp_args *args)
+                   const struct otp_args *args, const struct otp_losses *losses)
 {
     struct otp_jsonout json;
     struct otp_lost_options lost = {.command = args->command->name,
                                     .path = p->path,
                                     .format = p->format,
-                                    .has_times = otp_args_has(args, CONVERT_LABEL)};
+                                    .has_times = otp_args_has(args, CONVERT_LABEL),
+                                    .losses = losses};
 
     if (otp_args_has(args, CONVERT_JSON)) {
         lost.json = &json;
@@ -94,16 +96,23 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
         .mark_symbols = !g->is_from_pprof || g->symbolizer != NULL,
         .refer = otp_args_has(args, CONVERT_REFER),
     };
+    struct otp_losses *losses = NULL;
+    if (p->format == OTP_FORMAT_PPROF && (losses = otp_lost_count(g)) == NULL) {
+        (void)fprintf(stderr, "otelprof %s: no memory\n", args->command->name);
+        return OTP_EXIT_INPUT;
+    }
     enum otp_status status = otp_gather_tell(g, p, &options, otp_args_has(args, CONVERT_ORIGINAL));
+    int result = OTP_EXIT_INPUT;
     if (status != OTP_OK) {
         (void)fprintf(stderr, "otelprof %s: %s: %s\n", args->command->name, p->path,
                       otp_status_text(status));
-        return OTP_EXIT_INPUT;
+    } else {
+        result = otp_product_write(p, args->command);
     }
-    int result = otp_product_write(p, args->command);
     if (result == OTP_EXIT_OK) {
-        report(g, p, args);
+        report(g, p, args, losses);
     }
+    free(losses);
     return result;
 }
 

@@ -214,6 +214,7 @@ bool otp_gather_init(struct otp_gather *g, const struct otp_profile_set *set,
     memset(g, 0, sizeof(*g));
     g->set = set;
     otp_heap_init(&g->heap, SIZE_MAX / 2);
+    otp_heap_prefer_huge(&g->heap);
     otp_arena_init(&g->arena, &g->heap);
     size_t *first = calloc(set->message_count + 1, sizeof(first[0]));
     for (size_t i = 0; i < set->message_count && first != NULL; i++) {

@@ -255,19 +255,72 @@ static enum otp_status retell_of(struct telling *t, size_t message, struct otp_r
     return t->g->is_from_pprof ? otp_retell_all_mappings(r) : OTP_OK;
 }
 
+/* Memory for the rows of some profiles: of one it is that of its samples, which are then none any
+ * more. */
+static struct otp_visit_row *room_for_rows(struct telling *t, const struct otp_gather_part *parts,
+                                           size_t count)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct otp_profiles *m = t->g->set->messages[parts[i].message];
+        rows += otp_profiles_profile(m, parts[i].profile)->samples.count;
+    }
+    if (count > 1) {
+        return otp_heap_calloc(&t->g->heap, rows + 1, sizeof(struct otp_visit_row));
+    }
+    struct otp_profiles *m = t->g->set->messages[parts->message];
+    return (void *)((struct otp_sample *)m->samples.items +
+                    otp_profiles_profile(m, parts->profile)->samples.first);
+}
+
+static bool takes_rows(const struct telling *t, const struct otp_gather_part *parts, size_t count)
+{
+    bool takes = t->p->visitor->rows != NULL;
+    for (size_t i = 0; i < count && takes; i++) {
+        takes = !otp_retell_has_times(t->g->set->messages[parts[i].message], parts[i].profile);
+    }
+    return takes;
+}
+
+/* All samples of some profiles at once. */
+static enum otp_status tell_rows(struct telling *t, const struct otp_gather_part *parts,
+                                 size_t count)
+{
+    struct otp_visit_rows rows = {.items = room_for_rows(t, parts, count)};
+    enum otp_status status = rows.items == NULL ? OTP_NO_MEMORY : OTP_OK;
+    struct otp_buf longs;
+    otp_buf_init(&longs, &t->g->heap, SIZE_MAX / 2);
+    for (size_t i = 0; i < count && status == OTP_OK; i++) {
+        struct otp_retell *r;
+        status = retell_of(t, parts[i].message, &r);
+        status = status == OTP_OK ? otp_retell_tables(r, parts[i].profile) : status;
+        status = status == OTP_OK ? otp_retell_rows(r, parts[i].profile, &rows, &longs) : status;
+        otp_progress_show("writing", (uint64_t)(parts + i - t->g->parts), t->g->part_count);
+    }
+    if (status == OTP_OK) {
+        rows.longs = (const void *)longs.data;
+        rows.long_count = longs.len / sizeof(rows.longs[0]);
+        status = t->p->visitor->rows(t->p->visitor, &rows);
+    }
+    otp_buf_fini(&longs);
+    return status;
+}
+
 static enum otp_status tell_sum(struct telling *t, const struct otp_gather_part *parts,
                                 size_t count)
 {
     OTP_TRY(begin(t, parts, count));
+    if (takes_rows(t, parts, count)) {
+        OTP_TRY(tell_rows(t, parts, count));
+        return t->p->visitor->end_profile(t->p->visitor);
+    }
     for (size_t i = 0; i < count; i++) {
         struct otp_retell *r;
         OTP_TRY(retell_of(t, parts[i].message, &r));
         OTP_TRY(otp_retell_tables(r, parts[i].profile));
         OTP_TRY(otp_retell_samples(r, parts[i].profile));
-        if (t->p->format != OTP_FORMAT_PPROF) { /* for which losses are counted afterwards */
-            struct otp_profiles *m = t->g->set->messages[parts[i].message];
-            otp_profiles_forget_samples(m, otp_profiles_profile(m, parts[i].profile));
-        }
+        struct otp_profiles *m = t->g->set->messages[parts[i].message];
+        otp_profiles_forget_samples(m, otp_profiles_profile(m, parts[i].profile));
         otp_progress_show("writing", (uint64_t)(parts + i - t->g->parts), t->g->part_count);
     }
     return t->p->visitor->end_profile(t->p->visitor);

@@ -29,14 +29,14 @@ enum kind {
     LOST_KINDS
 };
 
-struct losses {
+struct otp_losses {
     const struct otp_profiles *m;
     struct names names[LOST_KINDS];
     uint64_t times;
     uint64_t ids;
     uint64_t payloads;
-    uint64_t bare_lines;  /* lines without a function */
-    unsigned char *lists; /* by place: seen */
+    uint64_t bare_lines; /* lines without a function */
+    uint32_t carried;    /* a list of attributes that are all carried */
 };
 
 static bool text_is(struct otp_text t, const char *s)
@@ -82,7 +82,7 @@ static const char *const profile_keys[] = {"pprof.profile.comment", "pprof.profi
 static const char *const scope_keys[] = {"pprof.scope.default_sample_type",
                                          "pprof.scope.sample_type_order", NULL};
 
-static void count_list(struct losses *l, uint32_t list, enum kind kind, const char *const *keys)
+static void count_list(struct otp_losses *l, uint32_t list, enum kind kind, const char *const *keys)
 {
     uint32_t count;
     const int32_t *items = otp_profiles_list(l->m, list, &count);
@@ -104,22 +104,33 @@ static bool is_label(const struct otp_value *v)
             (double)(int64_t)v->of.real == v->of.real);
 }
 
-static void count_sample(struct losses *l, const struct otp_sample *s)
+static void count_labels(struct otp_losses *l, uint32_t list)
 {
+    uint64_t before = l->names[LOST_SAMPLE_ATTRS].total;
     uint32_t count;
-    const int32_t *items = otp_profiles_list(l->m, s->attrs, &count);
+    const int32_t *items = otp_profiles_list(l->m, list, &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct otp_attribute *a = otp_profiles_attribute(l->m, items[i]);
         if (!is_label(&a->value)) {
             add_name(&l->names[LOST_SAMPLE_ATTRS], otp_profiles_string(l->m, a->key));
         }
     }
-    struct otp_sample_data d;
-    otp_profiles_sample_data(l->m, s, &d);
-    l->times += d.timestamp_count;
+    l->carried = l->names[LOST_SAMPLE_ATTRS].total == before ? list : 0;
 }
 
-static void count_dictionary(struct losses *l)
+static void count_sample(struct otp_losses *l, const struct otp_sample *s)
+{
+    if (s->attrs != l->carried) {
+        count_labels(l, s->attrs);
+    }
+    if ((s->data & OTP_SAMPLE_LONG) != 0) {
+        struct otp_sample_data d;
+        otp_profiles_sample_data(l->m, s, &d);
+        l->times += d.timestamp_count;
+    }
+}
+
+static void count_dictionary(struct otp_losses *l)
 {
     for (uint32_t i = 1; i < l->m->table[OTP_TABLE_MAPPING].count; i++) {
         count_list(l, otp_profiles_mapping(l->m, (int32_t)i)->attrs, LOST_MAPPING_ATTRS,
@@ -134,7 +145,7 @@ static void count_dictionary(struct losses *l)
     }
 }
 
-static void count_around(struct losses *l)
+static void count_around(struct otp_losses *l)
 {
     for (uint32_t i = 0; i < l->m->resources.count; i++) {
         struct otp_slice attrs = otp_profiles_resource(l->m, i)->attrs;
@@ -158,7 +169,7 @@ static void count_around(struct losses *l)
     }
 }
 
-static void count_message(struct losses *l)
+static void count_message(struct otp_losses *l)
 {
     count_around(l);
     count_dictionary(l);
@@ -171,6 +182,17 @@ static void count_message(struct losses *l)
             count_sample(l, otp_profiles_sample(l->m, p->samples.first + k));
         }
     }
+}
+
+struct otp_losses *otp_lost_count(const struct otp_gather *g)
+{
+    struct otp_losses *l = calloc(1, sizeof(*l));
+    for (size_t i = 0; i < g->set->message_count && l != NULL; i++) {
+        l->m = g->set->messages[i];
+        l->carried = 0;
+        count_message(l);
+    }
+    return l;
 }
 
 /* ---- printing ---- */
@@ -279,24 +301,19 @@ static void print_pprof(const struct otp_gather *g, const struct otp_lost_option
         [LOST_MAPPING_ATTRS] = "mapping attributes",
         [LOST_LOCATION_ATTRS] = "location attributes",
     };
-    struct losses l;
-    memset(&l, 0, sizeof(l));
-    for (size_t i = 0; i < g->set->message_count; i++) {
-        l.m = g->set->messages[i];
-        count_message(&l);
-    }
+    const struct otp_losses *l = o->losses;
     if (g->sources > 1) {
         print_fact(o, "which resource or scope a sample is of; they are added up");
     }
     for (size_t i = 0; i < LOST_KINDS; i++) {
-        print_names(o, &l.names[i], what[i]);
+        print_names(o, &l->names[i], what[i]);
     }
     print_count(o, other_periods(g), "periods besides the first");
-    print_count(o, o->has_times ? 0 : l.times,
+    print_count(o, o->has_times ? 0 : l->times,
                 "times of observations (--timestamp-label keeps them)");
-    print_count(o, l.ids, "profile ids");
-    print_count(o, l.payloads, "original payloads");
-    print_count(o, l.bare_lines, "lines without a function");
+    print_count(o, l->ids, "profile ids");
+    print_count(o, l->payloads, "original payloads");
+    print_count(o, l->bare_lines, "lines without a function");
 }
 
 void otp_lost_print(const struct otp_gather *g, const struct otp_lost_options *o)

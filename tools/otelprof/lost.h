@@ -14,9 +14,14 @@ struct otp_lost_options {
     const char *command; /* for the lines */
     const char *path;    /* of the output */
     enum otp_format format;
-    bool has_times;           /* a label carries the times of observations */
-    struct otp_jsonout *json; /* an open list for the items, NULL: lines on stderr */
+    bool has_times;                  /* a label carries the times of observations */
+    const struct otp_losses *losses; /* for pprof */
+    struct otp_jsonout *json;        /* an open list for the items, NULL: lines on stderr */
 };
+
+/* What pprof has no place for; before anything is told, since telling takes the samples. To be
+ * freed; NULL: no memory. */
+struct otp_losses *otp_lost_count(const struct otp_gather *g);
 
 /* Prints one line or item for each kind of thing that is lost; nothing when all is carried. */
 void otp_lost_print(const struct otp_gather *g, const struct otp_lost_options *o);

@@ -23,6 +23,7 @@ bool otp_product_init(struct otp_product *p, const struct otp_command *command, 
     memset(p, 0, sizeof(*p));
     p->path = path;
     otp_heap_init(&p->heap, SIZE_MAX / 2);
+    otp_heap_prefer_huge(&p->heap);
     if (!otp_format_of_name(otp_text_of(path), &p->format, &p->compression)) {
         (void)otp_usage_error(command,
                               "the name \"%s\" says no format: .otlp, .jsonl, .pb or .otep239, "

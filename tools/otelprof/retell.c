@@ -34,8 +34,9 @@ enum otp_status otp_retell_init(struct otp_retell *r, const struct otp_profiles 
     r->stacks = make_ids(m->table[OTP_TABLE_STACK].count);
     r->attrs = make_ids(m->table[OTP_TABLE_ATTRIBUTE].count);
     r->links = make_ids(m->table[OTP_TABLE_LINK].count);
+    r->lists = v->rows == NULL ? NULL : make_ids(m->lists.count);
     if (r->mappings == NULL || r->locations == NULL || r->stacks == NULL || r->attrs == NULL ||
-        r->links == NULL) {
+        r->links == NULL || (v->rows != NULL && r->lists == NULL)) {
         return OTP_NO_MEMORY;
     }
     return OTP_OK;
@@ -48,6 +49,7 @@ void otp_retell_fini(struct otp_retell *r)
     free(r->stacks);
     free(r->attrs);
     free(r->links);
+    free(r->lists);
     free(r->ids);
     otp_arena_fini(&r->arena);
     memset(r, 0, sizeof(*r));
@@ -197,6 +199,11 @@ static enum otp_status tell_link(struct otp_retell *r, int32_t i, uint32_t *out_
     return OTP_OK;
 }
 
+static bool is_timed(const struct otp_sample_data *d)
+{
+    return d->timestamp_count > 0 && (d->value_count == 0 || d->value_count == d->timestamp_count);
+}
+
 /* Tells an observation for each time when there is one value for each, or none; else one sum. */
 static enum otp_status tell_values(struct otp_retell *r, const struct otp_sample *s,
                                    struct otp_visit_sample *told)
@@ -208,9 +215,7 @@ static enum otp_status tell_values(struct otp_retell *r, const struct otp_sample
     }
     struct otp_sample_data d;
     otp_profiles_sample_data(r->m, s, &d);
-    bool timed =
-        d.timestamp_count > 0 && (d.value_count == 0 || d.value_count == d.timestamp_count);
-    if (!timed) {
+    if (!is_timed(&d)) {
         r->losses.odd_times += d.timestamp_count > 0;
         return r->v->sample(r->v, told);
     }
@@ -268,6 +273,83 @@ enum otp_status otp_retell_samples(struct otp_retell *r, uint32_t profile)
         }
         OTP_TRY(tell_sample(r, otp_profiles_sample(r->m, p->samples.first + i)));
     }
+    return OTP_OK;
+}
+
+/* ---- rows ---- */
+
+bool otp_retell_has_times(const struct otp_profiles *m, uint32_t profile)
+{
+    const struct otp_profile *p = otp_profiles_profile(m, profile);
+    const struct otp_sample *samples = otp_vec_at(&m->samples, p->samples.first);
+    for (uint32_t i = 0; i < p->samples.count; i++) {
+        if (OTP_UNLIKELY((samples[i].data & OTP_SAMPLE_LONG) != 0)) {
+            struct otp_sample_data d;
+            otp_profiles_sample_data(m, &samples[i], &d);
+            if (is_timed(&d)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Tells what of a sample was not told yet. */
+static enum otp_status tell_parts(struct otp_retell *r, const struct otp_sample *s)
+{
+    uint32_t count;
+    uint32_t id;
+    if (r->lists[s->attrs] == NOT_TOLD) {
+        OTP_TRY(tell_list(r, s->attrs, &count));
+        OTP_TRY(r->v->list(r->v, r->ids, count, &r->lists[s->attrs]));
+    }
+    OTP_TRY(tell_stack(r, s->stack, &id));
+    return tell_link(r, s->link, &id);
+}
+
+static enum otp_status long_value(struct otp_retell *r, const struct otp_sample *s,
+                                  struct otp_buf *longs, uint32_t *out_value)
+{
+    struct otp_sample_data d;
+    int64_t total = otp_profiles_sample_total(r->m, s);
+    size_t place = longs->len / sizeof(total);
+    otp_profiles_sample_data(r->m, s, &d);
+    r->losses.odd_times += d.timestamp_count > 0;
+    *out_value = (uint32_t)total;
+    if (total >= 0 && total < (int64_t)OTP_VISIT_ROW_LONG) {
+        return OTP_OK;
+    }
+    *out_value = (uint32_t)place | OTP_VISIT_ROW_LONG;
+    return place >= OTP_VISIT_ROW_LONG                 ? OTP_FULL
+           : otp_buf_add(longs, &total, sizeof(total)) ? OTP_OK
+                                                       : OTP_NO_MEMORY;
+}
+
+enum otp_status otp_retell_rows(struct otp_retell *r, uint32_t profile, struct otp_visit_rows *rows,
+                                struct otp_buf *longs)
+{
+    const struct otp_profile *p = otp_profiles_profile(r->m, profile);
+    const struct otp_sample *samples = otp_vec_at(&r->m->samples, p->samples.first);
+    struct otp_visit_row *to = rows->items + rows->count;
+    for (uint32_t i = 0; i < p->samples.count; i++) {
+        const struct otp_sample s = samples[i]; /* its place may be that of the row */
+        if (OTP_UNLIKELY(r->stacks[s.stack] == NOT_TOLD || r->lists[s.attrs] == NOT_TOLD ||
+                         r->links[s.link] == NOT_TOLD)) {
+            OTP_TRY(tell_parts(r, &s));
+        }
+        struct otp_visit_row row = {.stack = r->stacks[s.stack],
+                                    .list = r->lists[s.attrs],
+                                    .link = r->links[s.link],
+                                    .value = s.data};
+        if (OTP_UNLIKELY((s.data & OTP_SAMPLE_LONG) != 0)) {
+            OTP_TRY(long_value(r, &s, longs, &row.value));
+        }
+        memcpy(&to[i], &row, sizeof(row));
+        if (i % SHOW_EVERY == SHOW_EVERY - 1) {
+            otp_progress_show("writing samples", i, p->samples.count);
+        }
+    }
+    rows->count += p->samples.count;
     return OTP_OK;
 }
 

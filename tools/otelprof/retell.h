@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/base/status.h"
+#include "core/base/buf.h"
 #include "core/decode/model.h"
 #include "core/encode/pool.h"
 #include "core/encode/visitor.h"
@@ -33,7 +34,8 @@ struct otp_retell {
     uint32_t *stacks;
     uint32_t *attrs;
     uint32_t *links;
-    uint32_t *ids; /* of the attributes of `list` */
+    uint32_t *lists; /* by place in the message's lists; for rows */
+    uint32_t *ids;   /* of the attributes of `list` */
     uint32_t id_room;
     uint32_t list;          /* UINT32_MAX: none yet */
     struct otp_arena arena; /* of one attribute or frame */
@@ -50,6 +52,15 @@ enum otp_status otp_retell_all_mappings(struct otp_retell *r);
 /* Tells the mappings and locations that a profile's samples are in, in the order of their tables.
  */
 enum otp_status otp_retell_tables(struct otp_retell *r, uint32_t profile);
+/* Would a sample of the profile be told as observations with times? */
+bool otp_retell_has_times(const struct otp_profiles *m, uint32_t profile);
+/*
+ * The samples of a profile without times as rows, for a visitor that takes them: one for each
+ * sample, appended to rows, whose items have room for them. They may be the memory of the samples
+ * themselves, which then are none any more. Long values are appended to longs (int64_t).
+ */
+enum otp_status otp_retell_rows(struct otp_retell *r, uint32_t profile, struct otp_visit_rows *rows,
+                                struct otp_buf *longs);
 /* Tells the samples of a profile; the visit is between begin_profile and end_profile. */
 enum otp_status otp_retell_samples(struct otp_retell *r, uint32_t profile);
 
