@@ -3,9 +3,12 @@
  * Millions of samples at once. A look-up of each in an index would be a miss of the cache each; so
  * first a sieve of bits says which samples cannot have an equal one, which are nearly all.
  */
+#include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "core/base/annot.h"
+#include "core/base/sys.h"
 #include "core/encode/group.h"
 
 _Static_assert(sizeof(struct otp_visit_row) == sizeof(struct otp_group_sample), "rows are slots");
@@ -226,4 +229,18 @@ enum otp_status otp_group_rows(struct otp_group *g, const struct otp_dict *d,
     g->slots.heads = (unsigned char *)t.rows;
     g->slots.count = (uint32_t)t.count;
     return OTP_OK;
+}
+
+void otp_group_forget_rows(const struct otp_group *g)
+{
+    const uintptr_t page = 4096;
+    if (g->rows == NULL) {
+        return;
+    }
+    uintptr_t begin = ((uintptr_t)g->rows + page - 1) & ~(page - 1);
+    uintptr_t end = (uintptr_t)(g->rows + g->slots.count) & ~(page - 1);
+    if (end > begin) {
+        /* If not, the pages stay in use. */
+        (void)OTP_SYS3(SYS_madvise, begin, end - begin, MADV_DONTNEED);
+    }
 }

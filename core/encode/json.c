@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk keeps its place on a stack of its own. A message is visited once per field of its
- * schema, because elements of one array may lie apart in the bytes but not in the text; steps over
- * other fields cost only the reading of their heads.
+ * The walk keeps its place on a stack of its own. A message whose fields do not stand in the order
+ * of their numbers is visited once per field of its schema, because elements of one array may lie
+ * apart in the bytes but not in the text. Samples, of which there are millions, have a way of their
+ * own when they are of the usual kind.
  */
 #include "core/encode/json.h"
 
 #include <stdint.h>
+#include <string.h>
 
+#include "core/base/annot.h"
 #include "core/base/fmt.h"
 #include "core/base/reader.h"
 #include "core/base/utf8.h"
@@ -215,6 +218,10 @@ struct item {
 
 static bool read_varint(struct otp_reader *r, uint64_t *out)
 {
+    if (OTP_LIKELY(r->pos < r->len && r->data[r->pos] < 0x80)) {
+        *out = r->data[r->pos++];
+        return true;
+    }
     *out = 0;
     for (unsigned i = 0; i < VARINT_BYTES_MAX; i++) {
         uint8_t byte = otp_reader_u8(r);
@@ -355,6 +362,109 @@ static void put_number(struct otp_buf *out, enum kind kind, uint64_t v)
     }
 }
 
+/* ---- samples as they usually are ---- */
+
+#define QUICK_NUMBERS 16U   /* attributes and values of a quick sample */
+#define QUICK_TEXT 1024U    /* room for its text, whatever the numbers are */
+#define QUICK_NUMBER_MAX 24 /* a number with its quotes and comma */
+
+_Static_assert(QUICK_TEXT > (2 * QUICK_NUMBERS + 2) * QUICK_NUMBER_MAX + 80, "all of it fits");
+
+/* Fields of Sample. */
+enum { SAMPLE_STACK = 1, SAMPLE_ATTRS, SAMPLE_LINK, SAMPLE_VALUES, SAMPLE_FIELDS };
+
+#define PUT_WORDS(to, words) (memcpy((to), (words), sizeof(words) - 1), (to) + sizeof(words) - 1)
+
+static char *put_list(char *to, const struct item *it, bool is_text, bool *out_fits)
+{
+    struct otp_reader r;
+    unsigned count = 0;
+    otp_reader_init(&r, it->text.data, it->text.len);
+    *to++ = '[';
+    while (r.pos < r.len) {
+        uint64_t v;
+        if (!read_varint(&r, &v) || count++ == QUICK_NUMBERS) {
+            *out_fits = false;
+            return to;
+        }
+        if (is_text) {
+            *to++ = '"';
+            to += otp_fmt_i64(to, (int64_t)v);
+            *to++ = '"';
+        } else {
+            to += otp_fmt_i64(to, (int32_t)(uint32_t)v);
+        }
+        *to++ = ',';
+    }
+    to[-1] = ']';
+    return to;
+}
+
+/* One field of a quick sample with the comma behind it; fits: false when it is another kind. */
+static char *put_sample_field(char *to, const struct item *it, bool *out_fits)
+{
+    bool is_list = it->number == SAMPLE_ATTRS || it->number == SAMPLE_VALUES;
+    if (it->wire != (is_list ? WIRE_BYTES : WIRE_VARINT) || (is_list && it->text.len == 0)) {
+        *out_fits = false;
+        return to;
+    }
+    switch (it->number) {
+    case SAMPLE_STACK:
+        to = PUT_WORDS(to, "\"stackIndex\":");
+        to += otp_fmt_i64(to, (int32_t)(uint32_t)it->value);
+        break;
+    case SAMPLE_ATTRS:
+        to = PUT_WORDS(to, "\"attributeIndices\":");
+        to = put_list(to, it, false, out_fits);
+        break;
+    case SAMPLE_LINK:
+        to = PUT_WORDS(to, "\"linkIndex\":");
+        to += otp_fmt_i64(to, (int32_t)(uint32_t)it->value);
+        break;
+    default:
+        to = PUT_WORDS(to, "\"values\":");
+        to = put_list(to, it, true, out_fits);
+        break;
+    }
+    *to++ = ',';
+    return to;
+}
+
+/*
+ * Writes a sample that has each field at most once, in the order of their numbers, lists that are
+ * packed and short, and no times. False: it is not of that kind, and nothing is written.
+ */
+static bool put_quick_sample(struct otp_buf *out, struct otp_text sample)
+{
+    struct otp_reader r;
+    struct item it;
+    uint64_t last = 0;
+    bool fits = true;
+    if (out->max - out->len < QUICK_TEXT) {
+        return false; /* it may be shorter */
+    }
+    char *begin = (char *)otp_buf_reserve(out, QUICK_TEXT);
+    char *to = begin;
+    if (begin == NULL) {
+        return true; /* the buffer says so */
+    }
+    otp_reader_init(&r, sample.data, sample.len);
+    *to++ = '{';
+    while (fits && next_item(&r, &it)) {
+        fits = it.number > last && it.number < SAMPLE_FIELDS;
+        last = it.number;
+        if (fits) {
+            to = put_sample_field(to, &it, &fits);
+        }
+    }
+    if (!fits || r.failed || last == 0) {
+        return false;
+    }
+    to[-1] = '}';
+    out->len += (size_t)(to - begin);
+    return true;
+}
+
 /* ---- the walk ---- */
 
 struct place {
@@ -363,6 +473,7 @@ struct place {
     size_t field;     /* whose values are looked for */
     bool has_value;   /* one of them was written */
     bool has_written; /* any field of the message was */
+    bool is_sorted;   /* its fields stand in the order of their numbers */
 };
 
 struct walk {
@@ -371,13 +482,28 @@ struct walk {
     size_t depth;
 };
 
+static bool is_sorted(struct otp_text message)
+{
+    struct otp_reader r;
+    struct item it;
+    uint64_t last = 0;
+    otp_reader_init(&r, message.data, message.len);
+    while (next_item(&r, &it)) {
+        if (it.number < last) {
+            return false;
+        }
+        last = it.number;
+    }
+    return !r.failed;
+}
+
 static bool enter(struct walk *w, const struct schema *schema, struct otp_text message)
 {
     if (w->depth == DEPTH_MAX) {
         return false;
     }
     struct place *p = &w->places[w->depth++];
-    *p = (struct place){.schema = schema};
+    *p = (struct place){.schema = schema, .is_sorted = is_sorted(message)};
     otp_reader_init(&p->reader, message.data, message.len);
     (void)otp_buf_add_byte(w->out, '{');
     return true;
@@ -424,6 +550,9 @@ static bool put_item(struct walk *w, struct place *p, const struct field *f, con
     switch (f->kind) {
     case KIND_MESSAGE:
         begin_value(w, p, f);
+        if (f->schema == &sample_schema && has_text && put_quick_sample(w->out, it->text)) {
+            return true;
+        }
         return has_text && enter(w, f->schema, it->text);
     case KIND_STRING:
         begin_value(w, p, f);
@@ -461,7 +590,9 @@ static void next_field(struct walk *w, struct place *p)
     }
     p->has_value = false;
     p->field++;
-    otp_reader_seek(&p->reader, 0);
+    if (!p->is_sorted) {
+        otp_reader_seek(&p->reader, 0);
+    }
     if (p->field == p->schema->count) {
         (void)otp_buf_add_byte(w->out, '}');
         w->depth--;
@@ -472,11 +603,17 @@ static bool step(struct walk *w)
 {
     struct place *p = &w->places[w->depth - 1];
     const struct field *f = &p->schema->fields[p->field];
+    uint64_t before = p->reader.pos;
     struct item it;
     while (next_item(&p->reader, &it)) {
         if (it.number == f->number) {
             return put_item(w, p, f, &it);
         }
+        if (p->is_sorted && it.number > f->number) {
+            otp_reader_seek(&p->reader, before); /* it is of a later field */
+            break;
+        }
+        before = p->reader.pos;
     }
     if (p->reader.failed) {
         return false;

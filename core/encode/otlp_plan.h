@@ -46,6 +46,7 @@ struct otp_plan_options {
     bool refer;         /* resource and scope attributes need numbers for their strings */
     const struct otp_group *first; /* only the groups from here, before end; NULL: all */
     const struct otp_group *end;
+    bool once;   /* the message is made once: rows are given back when they are planned */
     size_t only; /* this one alone of the profiles, counted from 1; 0: all */
 };
 

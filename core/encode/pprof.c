@@ -53,6 +53,7 @@ static enum otp_status keep_options(struct otp_pprof_builder *b, const struct ot
     b->plan.with_times = f->timestamp_label != 0;
     b->plan.base.keep_empty = o->keep_empty;
     b->plan.base.keep_mappings = o->keep_mappings;
+    b->plan.base.once = o->once;
     return OTP_OK;
 }
 

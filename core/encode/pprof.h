@@ -36,8 +36,11 @@ struct otp_pprof_options {
     struct otp_text timestamp_label;
     /* Say of a mapping without pprof attributes what its locations have (names, files, lines). */
     bool mark_symbols;
-    bool keep_empty;         /* types without samples, see otlp.h */
-    bool keep_mappings;      /* mappings without samples */
+    bool keep_empty;    /* types without samples, see otlp.h */
+    bool keep_mappings; /* mappings without samples */
+    /* The message is made once, and nothing is told afterwards: what samples take is given back
+     * while it is made. */
+    bool once;
     size_t max_string_bytes; /* longer texts are cut between characters; 0: 65536 */
 };
 

@@ -197,6 +197,9 @@ static enum otp_status order_group(struct otp_pprof_plan *p, const struct otp_gr
         }
     }
     p->all_new = false;
+    if (p->base.options.once) {
+        otp_group_forget_rows(g);
+    }
     return OTP_OK;
 }
 

@@ -86,6 +86,15 @@ static void report(const struct otp_gather *g, const struct otp_product *p,
     }
 }
 
+/* What was told is in the message now. */
+static void forget_samples(const struct otp_gather *g)
+{
+    for (size_t i = 0; i < g->part_count; i++) {
+        struct otp_profiles *m = g->set->messages[g->parts[i].message];
+        otp_profiles_forget_samples(m, otp_profiles_profile(m, g->parts[i].profile));
+    }
+}
+
 static int write_out(struct otp_gather *g, struct otp_product *p, const struct otp_args *args)
 {
     const char *label = args->values[CONVERT_LABEL];
@@ -103,10 +112,12 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
     }
     enum otp_status status = otp_gather_tell(g, p, &options, otp_args_has(args, CONVERT_ORIGINAL));
     int result = OTP_EXIT_INPUT;
+    status = status == OTP_OK ? otp_product_finish(p) : status;
     if (status != OTP_OK) {
         (void)fprintf(stderr, "otelprof %s: %s: %s\n", args->command->name, p->path,
                       otp_status_text(status));
     } else {
+        forget_samples(g);
         result = otp_product_write(p, args->command);
     }
     if (result == OTP_EXIT_OK) {

@@ -76,6 +76,7 @@ static enum otp_status open_pprof(struct otp_product *p, const struct otp_produc
         .mark_symbols = o->mark_symbols,
         .keep_empty = true,
         .keep_mappings = true,
+        .once = true,
         .max_string_bytes = TEXT_MAX,
     };
     OTP_TRY(otp_pprof_builder_create(&p->heap, &options, &p->pprof));
@@ -186,32 +187,47 @@ static bool write_file(const char *path, const struct otp_buf *out)
     return ok;
 }
 
+static void destroy_builders(struct otp_product *p)
+{
+    otp_otlp_builder_destroy(p->otlp);
+    otp_pprof_builder_destroy(p->pprof);
+    otp_otep239_builder_destroy(p->otep239);
+    p->otlp = NULL;
+    p->pprof = NULL;
+    p->otep239 = NULL;
+    p->visitor = NULL;
+}
+
+enum otp_status otp_product_finish(struct otp_product *p)
+{
+    otp_buf_init(&p->out, &p->heap, OUTPUT_MAX);
+    enum otp_status status = finish(p, &p->out);
+    destroy_builders(p);
+    return status;
+}
+
 int otp_product_write(struct otp_product *p, const struct otp_command *command)
 {
-    struct otp_buf out;
     int result = OTP_EXIT_OK;
-    otp_buf_init(&out, &p->heap, OUTPUT_MAX);
-    enum otp_status status = finish(p, &out);
-    if (status == OTP_OK && p->format == OTP_FORMAT_JSONL) {
-        status = to_json(p, &out);
+    enum otp_status status = OTP_OK;
+    if (p->format == OTP_FORMAT_JSONL) {
+        status = to_json(p, &p->out);
     }
-    status = status == OTP_OK ? compress(p, &out) : status;
+    status = status == OTP_OK ? compress(p, &p->out) : status;
     if (status != OTP_OK) {
         (void)fprintf(stderr, "otelprof %s: %s: %s\n", command->name, p->path,
                       otp_status_text(status));
         result = OTP_EXIT_INPUT;
-    } else if (!write_file(p->path, &out)) {
+    } else if (!write_file(p->path, &p->out)) {
         (void)fprintf(stderr, "otelprof %s: %s: %s\n", command->name, p->path, strerror(errno));
         result = OTP_EXIT_INPUT;
     }
-    otp_buf_fini(&out);
+    otp_buf_fini(&p->out);
     return result;
 }
 
 void otp_product_fini(struct otp_product *p)
 {
-    otp_otlp_builder_destroy(p->otlp);
-    otp_pprof_builder_destroy(p->pprof);
-    otp_otep239_builder_destroy(p->otep239);
+    destroy_builders(p);
     otp_heap_reset(&p->heap);
 }

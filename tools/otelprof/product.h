@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/base/buf.h"
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/encode/envelope.h"
@@ -25,6 +26,7 @@ struct otp_product {
     struct otp_pprof_builder *pprof;
     struct otp_otep239_builder *otep239;
     struct otp_visitor *visitor;
+    struct otp_buf out;  /* the message, once it is finished */
     uint8_t next_id[16]; /* of the profile that is told next; all zero: none */
 };
 
@@ -45,6 +47,9 @@ enum otp_status otp_product_open(struct otp_product *p, const struct otp_product
 bool otp_product_has_envelopes(const struct otp_product *p);
 /* Another resource or scope; only where there may be several. */
 enum otp_status otp_product_envelope(struct otp_product *p, const struct otp_envelope_options *o);
+/* Makes the message of what was told. The builder and what it has borrowed are not needed after it;
+ * there is nothing more to tell. */
+enum otp_status otp_product_finish(struct otp_product *p);
 /* Writes the file, whole or not at all; the exit status, after a line on stderr when not OK. */
 int otp_product_write(struct otp_product *p, const struct otp_command *command);
 /* Frees all. */
