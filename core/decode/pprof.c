@@ -301,6 +301,7 @@ static void init(struct otp_pprof *p, uint64_t budget_bytes)
         {&p->stacks, sizeof(struct otp_slice)},
         {&p->attr_parts, sizeof(struct otp_pprof_value)},
         {&p->attr_table, sizeof(struct otp_slice)},
+        {&p->links, sizeof(struct otp_pprof_link)},
         {&p->numbers, sizeof(uint64_t)},
         {&p->labels, sizeof(struct otp_pprof_value)},
     };
@@ -311,6 +312,7 @@ static void init(struct otp_pprof *p, uint64_t budget_bytes)
     otp_heap_init(&p->heap, (size_t)budget_bytes);
     otp_map_init(&p->stack_map, &p->heap);
     otp_map_init(&p->attr_map, &p->heap);
+    otp_map_init(&p->link_map, &p->heap);
 }
 
 static void fini(struct otp_pprof *p)
@@ -330,6 +332,7 @@ static void fini(struct otp_pprof *p)
                                     &p->attr_parts,
                                     &p->numbers,
                                     &p->attr_table,
+                                    &p->links,
                                     &p->labels};
     for (size_t i = 0; i < OTP_ARRAY_LEN(vecs); i++) {
         otp_vec_fini(vecs[i]);

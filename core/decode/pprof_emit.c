@@ -33,6 +33,7 @@ enum {
     OTLP_PROFILE_ATTRS = 11,
     OTLP_SAMPLE_STACK = 1,
     OTLP_SAMPLE_ATTRS = 2,
+    OTLP_SAMPLE_LINK = 3,
     OTLP_SAMPLE_VALUES = 4
 };
 
@@ -294,6 +295,18 @@ static void put_strings(struct emitter *e)
     }
 }
 
+static void put_links(struct emitter *e)
+{
+    const struct otp_pprof_link *links = e->p->links.items;
+    otp_emit_bytes(e->out, OTP_TABLE_LINK, "", 0);
+    for (uint32_t i = 0; i < e->p->links.count; i++) {
+        size_t entry = otp_emit_open(e->out, OTP_TABLE_LINK);
+        otp_emit_bytes(e->out, 1, links[i].trace_id, sizeof(links[i].trace_id));
+        otp_emit_bytes(e->out, 2, links[i].span_id, sizeof(links[i].span_id));
+        otp_emit_close(e->out, entry);
+    }
+}
+
 static bool put_dictionary(struct emitter *e)
 {
     size_t mark = otp_emit_open(e->out, DATA_DICTIONARY);
@@ -304,7 +317,7 @@ static bool put_dictionary(struct emitter *e)
     if (!put_table(e, &e->p->functions, OTP_TABLE_FUNCTION, function_field)) {
         return false;
     }
-    otp_emit_bytes(e->out, OTP_TABLE_LINK, "", 0);
+    put_links(e);
     put_strings(e);
     otp_emit_bytes(e->out, OTP_TABLE_ATTRIBUTE, "", 0);
     for (uint32_t i = 0; i < e->p->attr_table.count; i++) {
@@ -348,6 +361,7 @@ static void put_sample(struct emitter *e, const struct otp_pprof_sample *s, int6
         }
         otp_emit_close(e->out, list);
     }
+    otp_emit_number(e->out, OTLP_SAMPLE_LINK, s->link);
     size_t list = otp_emit_open(e->out, OTLP_SAMPLE_VALUES);
     otp_emit_varint(e->out, (uint64_t)value);
     otp_emit_close(e->out, list);

@@ -49,8 +49,15 @@ struct otp_pprof_value {
     int64_t number;
 };
 
+/* What the labels of a span say. Compared as bytes: no padding. */
+struct otp_pprof_link {
+    uint8_t trace_id[16];
+    uint8_t span_id[8];
+};
+
 struct otp_pprof_sample {
     uint32_t stack;
+    uint32_t link;       /* from 1, 0: none */
     uint32_t first_attr; /* in attrs */
     uint32_t attr_count;
 };
@@ -91,6 +98,8 @@ struct otp_pprof {
     struct otp_vec
         attr_table; /* struct otp_slice of attr_parts: several values of one key are a list */
     struct otp_map attr_map;
+    struct otp_vec links; /* struct otp_pprof_link */
+    struct otp_map link_map;
     uint32_t word[OTP_WORDS]; /* number of a string, 0: not used yet */
     uint32_t word_count;
     uint32_t word_order[OTP_WORDS];
@@ -116,6 +125,8 @@ bool otp_pprof_attribute(struct otp_pprof *p, const struct otp_pprof_value *valu
                          uint32_t *out_attr);
 /* The unit of an attribute of these values: that of the first number that has one. */
 uint32_t otp_pprof_unit(const struct otp_pprof_value *values, uint32_t count);
+/* Takes the labels of a span, if there are such, out of p->labels: the link (from 1), 0: none. */
+bool otp_pprof_take_link(struct otp_pprof *p, uint32_t *out_link);
 /* Reads all samples. */
 bool otp_pprof_read_samples(struct otp_pprof *p);
 /* Writes all of it as OTLP. */

@@ -211,11 +211,14 @@ static void count_units(struct otp_pprof *p, const struct otp_pprof_value *value
 
 static bool take_labels(struct otp_pprof *p, const struct otp_field *at, struct otp_pprof_sample *s)
 {
-    struct otp_pprof_value *labels = p->labels.items;
-    uint32_t count = p->labels.count;
-    if (count > LABELS_MAX) {
+    if (p->labels.count > LABELS_MAX) {
         return otp_pprof_fail(p, at->at, "a sample has more than 4096 labels");
     }
+    if (!otp_pprof_take_link(p, &s->link)) {
+        return false;
+    }
+    struct otp_pprof_value *labels = p->labels.items;
+    uint32_t count = p->labels.count;
     gather_labels(labels, count);
     for (uint32_t i = 0, next; i < count; i = next) {
         uint32_t attr;

@@ -23,11 +23,7 @@ judge by user alloc_space "$p"/*.otlp | sort > "$d/users"
 equal "spans" 40 "$(wc -l < "$d/wanted")"
 for format in pb jsonl otep239; do
     "$tool" convert -o "$d/from-$format.otlp" "$p"/*.$format 2> "$d/errors" || bad "convert: $(cat "$d/errors")"
-    if [ $format = pb ]; then # which has no links, but labels
-        judge by span_id alloc_space "$d/from-$format.otlp" | grep -v -- ' -$' | awk '{ print $2, $1 }' | sort > "$d/got"
-    else
-        judge span-sites alloc_space make_block "$d/from-$format.otlp" | sort > "$d/got"
-    fi
+    judge span-sites alloc_space make_block "$d/from-$format.otlp" | sort > "$d/got" # in pb they are labels
     same_file "$d/wanted" "$d/got" "spans in $format"
     equal "groups by span in $format" 41 "$("$tool" top -t alloc_space --by span --json "$p"/*.$format | grep -c '"name"')"
     judge by user alloc_space "$d/from-$format.otlp" | sort > "$d/got"

@@ -70,6 +70,66 @@ convert plain.otlp "$top/tests/golden/linked.otlp"
 "$tool" info plain.otlp | grep -q 'service.name *my-service' || bad "attributes without references"
 end
 
+# Samples with a link, by trace, span and type, with their sums; each line of JSON in the file is one message.
+cat > "$work/links.py" << 'P'
+import collections, json, sys
+sums = collections.Counter()
+for line in open(sys.argv[1]):
+    data = json.loads(line)
+    d = data["dictionary"]
+    for r in data["resourceProfiles"]:
+        for s in r["scopeProfiles"]:
+            for p in s["profiles"]:
+                type = d["stringTable"][p["sampleType"].get("typeStrindex", 0)]
+                for x in p.get("samples", []):
+                    keys = [d["stringTable"][d["attributeTable"][a]["keyStrindex"]] for a in x.get("attributeIndices", [])]
+                    assert "trace_id" not in keys and "span_id" not in keys, keys
+                    link = d["linkTable"][x.get("linkIndex", 0)]
+                    sums[link.get("traceId", ""), link.get("spanId", ""), type] += sum(int(v) for v in x["values"])
+for key, sum in sorted(sums.items()):
+    print(*key, sum)
+P
+
+begin "spans go into pprof as labels and come back as links"
+for seed in 1 2 3 4 5 6; do
+    "$python" - "$here" $seed << 'P'
+import random, sys
+sys.path.insert(0, sys.argv[1])
+import otlp_gen
+seed = int(sys.argv[2])
+d = otlp_gen.good(stacks=seed * 40, depth=5 + seed, seed=seed)
+r = random.Random(seed)
+d["links"] += [(r.randbytes(16), r.randbytes(8)) for _ in range(4 * seed)]
+for p in d["profiles"]:
+    for s in p["samples"]:
+        s["link"] = r.choice([0, r.randrange(len(d["links"]))])
+open("in.otlp", "wb").write(otlp_gen.encode(d))
+P
+    convert in.jsonl in.otlp
+    "$python" "$work/links.py" in.jsonl > want || bad "seed $seed: $(tail -n 1 want)"
+    [ "$(grep -c '^[0-9a-f]\{32\} [0-9a-f]\{16\} ' want)" -ge 20 ] || bad "seed $seed: few links: $(cat want)"
+    for via in a.pb a.pb.zst; do
+        convert $via in.otlp
+        grep -E 'link|label|sample attributes' err && bad "seed $seed: something of a sample is lost"
+        convert back.jsonl $via
+        [ ! -s err ] || bad "seed $seed: on the way back something is lost: $(cat err)"
+        "$python" "$work/links.py" back.jsonl > got || bad "seed $seed: $(tail -n 1 got)"
+        cmp -s want got || bad "seed $seed: $(diff want got | head -n 3)"
+    done
+    convert again.pb back.jsonl
+    show a.pb > a.text
+    show again.pb > again.text
+    cmp -s a.text again.text || bad "seed $seed: pprof and back: $(diff a.text again.text | head -n 3 | cut -c 1-200)"
+done
+convert linked.pb "$top/tests/golden/linked.otlp"
+convert linked.jsonl linked.pb
+"$python" "$work/links.py" linked.jsonl > got
+convert golden.jsonl "$top/tests/golden/linked.otlp"
+"$python" "$work/links.py" golden.jsonl > want
+same_file want got "the link of the published example"
+grep -q '^[0-9a-f]\{32\} [0-9a-f]\{16\} ' want || bad "no link in the published example"
+end
+
 begin "what pprof cannot carry is named"
 "$python" "$here/otlp_gen.py" good in.otlp stacks=9 depth=4
 convert a.pb in.otlp

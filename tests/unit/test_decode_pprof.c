@@ -30,9 +30,21 @@ static enum otp_status translate(const void *data, size_t len, struct otp_transl
     return status;
 }
 
-/* A random visit written as pprof and read again says what it said. */
+/* How many attributes of that key there are. */
+static size_t count_key(const ENC_PB(ProfilesData) * data, const char *key)
+{
+    const ENC_PB(ProfilesDictionary) *d = data->dictionary;
+    size_t count = 0;
+    for (size_t i = 1; i < d->n_attribute_table; i++) {
+        count += strcmp(d->string_table[d->attribute_table[i]->key_strindex], key) == 0;
+    }
+    return count;
+}
+
+/* A random visit written as pprof and read again says what it said; its links are links again. */
 START_TEST(test_round_trip)
 {
+    size_t links = 0;
     for (uint64_t seed = 1; seed <= 60; seed++) {
         const struct enc_random random = {.seed = seed, .samples = 100};
         const struct otp_pprof_options o = {.keep_empty = seed % 2 == 0};
@@ -53,6 +65,8 @@ START_TEST(test_round_trip)
             ENC_PB(ProfilesData) *data = enc_decode(t.out.data, t.out.len);
             enc_view_otlp(&is, data, false);
             enc_view_compare(&is, &was);
+            ck_assert_uint_eq(count_key(data, "trace_id") + count_key(data, "span_id"), 0);
+            links += data->dictionary->n_link_table - 1;
             enc_view_fini(&was);
             enc_view_fini(&is);
             enc_free(data);
@@ -63,6 +77,7 @@ START_TEST(test_round_trip)
         otp_buf_fini(&out);
         otp_heap_reset(&heap);
     }
+    ck_assert_uint_gt(links, 60);
 }
 END_TEST
 
@@ -310,6 +325,118 @@ START_TEST(test_refusals)
 }
 END_TEST
 
+/* ---- labels of spans ---- */
+
+#define TRACE "0102030405060708090a0b0c0d0e0fff"
+#define SPAN "a1b2c3d4e5f60718"
+#define ZEROS "00000000000000000000000000000000"
+
+/* Labels of one sample: texts by turns key and value. What is no link stays as it is. */
+static const struct {
+    const char *labels[9];
+    bool is_link;
+    size_t attributes;
+} spans[] = {
+    {{"trace_id", TRACE, "span_id", SPAN, NULL}, true, 0},
+    {{"span_id", SPAN, "trace_id", TRACE, NULL}, true, 0},
+    {{"a", "b", "span_id", SPAN, "c", "d", "trace_id", TRACE, NULL}, true, 2},
+    {{"trace_id", ZEROS, "span_id", SPAN, NULL}, false, 2},
+    {{"trace_id", TRACE, "span_id", "0000000000000000", NULL}, false, 2},
+    {{"trace_id", "0102030405060708090A0B0C0D0E0FFF", "span_id", SPAN, NULL}, false, 2},
+    {{"trace_id", TRACE, "span_id", "a1b2c3d4e5f6071g", NULL}, false, 2},
+    {{"trace_id", TRACE, "span_id", "a1b2c3d4e5f6071", NULL}, false, 2},
+    {{"trace_id", TRACE "00", "span_id", SPAN, NULL}, false, 2},
+    {{"trace_id", TRACE, NULL}, false, 1},
+    {{"span_id", SPAN, NULL}, false, 1},
+    {{"trace_id", TRACE, "span_id", SPAN, "span_id", SPAN, NULL}, false, 2},
+    {{"trace_id", TRACE, "span_id", SPAN, "trace_id", "", NULL}, false, 2},
+    {{"trace_id", "", "span_id", "", NULL}, false, 2},
+    {{"trace_id", SPAN, "span_id", TRACE, NULL}, false, 2},
+    {{"traceid", TRACE, "span_ids", SPAN, NULL}, false, 2},
+};
+
+/* The string of that text: equal ones are one. */
+static uint64_t string_at(const char *const *labels, uint64_t k)
+{
+    uint64_t first = 0;
+    while (strcmp(labels[first], labels[k]) != 0) {
+        first++;
+    }
+    return first + 1;
+}
+
+/* A profile of `samples` samples, each with these labels; `number` is put into the first of them.
+ */
+static struct dec_bytes labelled(const char *const *labels, unsigned samples, uint64_t number)
+{
+    struct dec_bytes b = {.data = NULL};
+    struct dec_bytes none = {.data = NULL};
+    dec_message(&b, 1, &none);
+    for (unsigned i = 0; i < samples; i++) {
+        struct dec_bytes sample = {.data = NULL};
+        dec_number(&sample, 2, i + 1);
+        for (uint64_t k = 0; labels[k] != NULL; k += 2) {
+            struct dec_bytes label = {.data = NULL};
+            dec_number(&label, 1, string_at(labels, k));
+            if (k == 0 && number != 0) {
+                dec_number(&label, 3, number);
+            } else {
+                dec_number(&label, 2, string_at(labels, k + 1));
+            }
+            dec_message(&sample, 3, &label);
+        }
+        dec_message(&b, 2, &sample);
+    }
+    dec_text(&b, 6, "");
+    for (size_t k = 0; labels[k] != NULL; k++) {
+        dec_text(&b, 6, labels[k]);
+    }
+    return b;
+}
+
+START_TEST(test_links)
+{
+    struct dec_bytes b = labelled(spans[_i].labels, 2, 0);
+    struct otp_translation t;
+    ck_assert_int_eq(translate(b.data, b.len, &t), OTP_OK);
+    ENC_PB(ProfilesData) *data = enc_decode(t.out.data, t.out.len);
+    const ENC_PB(ProfilesDictionary) *d = data->dictionary;
+    const ENC_PB(Profile) *p = data->resource_profiles[0]->scope_profiles[0]->profiles[0];
+    ck_assert_uint_eq(d->n_link_table, spans[_i].is_link ? 2 : 1);
+    ck_assert_uint_eq(p->n_samples, 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(p->samples[i]->link_index, spans[_i].is_link);
+        ck_assert_uint_eq(p->samples[i]->n_attribute_indices, spans[_i].attributes);
+    }
+    if (spans[_i].is_link) {
+        static const uint8_t trace[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0xff};
+        static const uint8_t span[] = {0xa1, 0xb2, 0xc3, 0xd4, 0xe5, 0xf6, 0x07, 0x18};
+        ck_assert_uint_eq(d->link_table[1]->trace_id.len, sizeof(trace));
+        ck_assert_mem_eq(d->link_table[1]->trace_id.data, trace, sizeof(trace));
+        ck_assert_uint_eq(d->link_table[1]->span_id.len, sizeof(span));
+        ck_assert_mem_eq(d->link_table[1]->span_id.data, span, sizeof(span));
+    }
+    enc_free(data);
+    otp_emit_fini(&t.out);
+    dec_free(&b);
+}
+END_TEST
+
+/* A number is no id. */
+START_TEST(test_number_is_no_link)
+{
+    struct dec_bytes b = labelled(spans[0].labels, 1, 7);
+    struct otp_translation t;
+    ck_assert_int_eq(translate(b.data, b.len, &t), OTP_OK);
+    ENC_PB(ProfilesData) *data = enc_decode(t.out.data, t.out.len);
+    ck_assert_uint_eq(data->dictionary->n_link_table, 1);
+    ck_assert_uint_eq(count_key(data, "trace_id") + count_key(data, "span_id"), 2);
+    enc_free(data);
+    otp_emit_fini(&t.out);
+    dec_free(&b);
+}
+END_TEST
+
 START_TEST(test_limits)
 {
     struct dec_bytes b = full_profile();
@@ -338,6 +465,8 @@ int main(void)
     tcase_add_test(t, test_all_fields);
     tcase_add_test(t, test_broken_bytes);
     tcase_add_loop_test(t, test_refusals, 0, (int)OTP_ARRAY_LEN(bad));
+    tcase_add_loop_test(t, test_links, 0, (int)OTP_ARRAY_LEN(spans));
+    tcase_add_test(t, test_number_is_no_link);
     tcase_add_test(t, test_limits);
     suite_add_tcase(suite, t);
     return unit_run(suite);
