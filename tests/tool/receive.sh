@@ -69,7 +69,6 @@ for c in cs[1:]: c.sendall(frame(3))
 one = frame()
 for i in range(0, len(one), 97): cs[0].sendall(one[i:i + 97])
 for c in cs: c.close()'
-    wait_for 10 test "$(find stored -name '*.otlp' | wc -l)" = 22
     wait_for 10 sh -c "[ \$(grep -c '^stored/' out) = 22 ]" || bad "$(grep -c '^stored/' out) messages are told"
     stop TERM 0
     stored 22
@@ -81,11 +80,96 @@ done
 
 begin "the end: complete messages are stored, incomplete ones are told"
 start --listen tcp:127.0.0.1:0 -o stored
-send 'c = connect(); c.sendall(frame() + frame()[:50]); d = connect(); d.sendall(frame()[:7]); d.close(); time.sleep(0.3)
-import os; os.kill(int(open("pid").read()), 15) if os.path.exists("pid") else None'
-wait_for 10 grep -q 'middle of a message' err || bad "the broken connection is not told: $(cat err)"
+send 'c = connect(); c.sendall(frame() + frame()[:50]); d = connect(); d.sendall(frame()[:7]); d.close()'
+wait_for 10 sh -c '[ $(grep -c "middle of a message" err) = 2 ]' || bad "the broken connections are not told: $(cat err)"
 stop INT 1
 stored 1
+end
+
+begin "the end while a message is under way: it is told to be left behind"
+start --listen tcp:127.0.0.1:0 -o stored
+mkfifo go
+send 'c = connect(); c.sendall(frame() + frame()[:50]); open("go").read()' &
+sender=$!
+wait_for 10 grep -q '^stored/' out || bad "the first message is not stored: $(cat err)"
+stop INT 1
+: > go
+wait $sender
+stored 1
+one_line err "left behind"
+end
+
+begin "a receiver that was held up reads what has come in time"
+mkfifo pipe
+exec 7<> pipe
+"$tool" receive -l tcp:127.0.0.1:0 -o stored > pipe 2> err & # nobody reads what it says
+receiver=$!
+pids="$pids $receiver"
+read -r line <&7
+address=${line#listening on }
+echo $receiver > pid
+send 'import glob
+def wait_for(what):
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end, "it does not come"
+        time.sleep(0.05)
+pipe = os.open("pipe", os.O_RDWR | os.O_NONBLOCK)
+try:
+    while True:
+        os.write(pipe, b"x" * 4096)
+except BlockingIOError:
+    pass
+fds = "/proc/%d/fd" % int(open("pid").read())
+before = len(os.listdir(fds))
+late = connect() # the receiver knows it before it is held up
+wait_for(lambda: len(os.listdir(fds)) == before + 1)
+first = connect()
+first.sendall(frame())
+wait_for(lambda: glob.glob("stored/*.otlp"))
+late.sendall(frame())
+begin = time.monotonic()
+wait_for(lambda: time.monotonic() > begin + 11) # longer than a message may take
+os.read(pipe, 1 << 20)
+late.shutdown(socket.SHUT_WR)
+late.settimeout(60)
+assert late.recv(1) == b"", "it is not at its end"'
+exec 7>&-
+stop TERM 0
+stored 2
+end
+
+begin "when memory is short those make room who have some"
+if [ "$(awk '/MemAvailable/ { print $2 }' /proc/meminfo)" -lt 2500000 ]; then
+    skip "there is less than 2.5 GB of memory"
+else
+    start -l tcp:127.0.0.1:0 -o stored
+    send 'idle = connect()
+idle.sendall(frame())
+while not os.path.isdir("stored") or not os.listdir("stored"):
+    time.sleep(0.05)
+begin = time.monotonic()
+while time.monotonic() < begin + 1.2: # so long each keeps its place
+    time.sleep(0.05)
+piece = bytes(1 << 20)
+large = []
+for i in range(18):
+    c = connect()
+    large.append(c)
+    try:
+        c.sendall(struct.pack(">I", 64 << 20))
+        for k in range(60):
+            c.sendall(piece)
+    except OSError:
+        pass # it has lost its place, as one must
+idle.sendall(frame())
+idle.shutdown(socket.SHUT_WR)
+idle.settimeout(60)
+assert idle.recv(1) == b"", "it is not at its end"'
+    grep -q 'has lost its place\|no memory for a message' err || bad "memory was not short: $(head -n 3 err)"
+    stop TERM 1
+    stored 2
+fi
 end
 
 begin "a given number of messages, then the end"

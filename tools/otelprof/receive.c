@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -120,7 +121,9 @@ static enum otp_receive_protocol protocol_of(uint8_t first)
 
 /* ---- reading ---- */
 
-static bool evict(struct otp_receiver *r, const struct otp_connection *but);
+enum lack { LACK_PLACES, LACK_MEMORY };
+
+static bool evict(struct otp_receiver *r, const struct otp_connection *but, enum lack lack);
 
 /* Room for another step of reading. */
 static bool make_room(struct otp_receiver *r, struct otp_connection *c)
@@ -131,7 +134,7 @@ static bool make_room(struct otp_receiver *r, struct otp_connection *c)
     size_t capacity = c->capacity + c->capacity / 2;
     capacity = capacity < c->size + READ_STEP ? c->size + READ_STEP : capacity;
     size_t more = capacity - c->capacity;
-    while (r->memory + more > MEMORY_MAX && evict(r, c)) {
+    while (r->memory + more > MEMORY_MAX && evict(r, c, LACK_MEMORY)) {
     }
     uint8_t *bytes = r->memory + more > MEMORY_MAX ? NULL : realloc(c->bytes, capacity);
     if (bytes == NULL) {
@@ -179,7 +182,9 @@ static enum progress end_of_stream(struct otp_receiver *r, struct otp_connection
 static bool no_room(struct otp_receiver *r, struct otp_connection *c)
 {
     if (c->protocol == OTP_RECEIVE_HTTP) {
-        return otp_receive_http_end(c, 503, "no memory for a message");
+        bool keep = otp_receive_http_end(c, 503, "no memory for a message");
+        give_back(r, c);
+        return keep;
     }
     otp_receive_report(r, c, "no memory for a message");
     return false;
@@ -228,9 +233,31 @@ static bool is_idle(const struct otp_connection *c)
     return c->size == 0 && c->out_len == 0 && !c->is_ending;
 }
 
-/* Drops the connection that has kept its place longest for nothing: idle ones go first, those that
- * have never sent anything before others. False: none has had its place for long enough. */
-static bool evict(struct otp_receiver *r, const struct otp_connection *but)
+/* Has something arrived that is not read yet? */
+static bool is_waiting(const struct otp_connection *c)
+{
+    int bytes = 0;
+    return ioctl(c->fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
+/* How much for nothing a connection keeps what another needs, 0: not at all. */
+static unsigned rank_of(const struct otp_connection *c, enum lack lack)
+{
+    if (lack == LACK_MEMORY && c->capacity == 0) {
+        return 0;
+    }
+    if (c->is_ending) {
+        return 3;
+    }
+    if (!is_idle(c) || is_waiting(c)) {
+        return 1;
+    }
+    return c->protocol == OTP_RECEIVE_UNKNOWN ? 4 : 2;
+}
+
+/* Drops the connection that has kept longest for nothing what there is too little of: idle ones go
+ * first, those that have never sent anything before others. False: none has had it for long. */
+static bool evict(struct otp_receiver *r, const struct otp_connection *but, enum lack lack)
 {
     struct otp_connection *victim = NULL;
     uint64_t oldest = otp_sys_monotonic_ns() - PLACE_NS;
@@ -241,10 +268,7 @@ static bool evict(struct otp_receiver *r, const struct otp_connection *but)
         if (c->fd < 0 || c == but || c->began_ns > otp_sys_monotonic_ns() - PLACE_NS) {
             continue;
         }
-        unsigned rank = c->protocol == OTP_RECEIVE_UNKNOWN ? 4
-                        : c->is_ending                     ? 3
-                        : is_idle(c)                       ? 2
-                                                           : 1;
+        unsigned rank = rank_of(c, lack);
         if (rank > best || (rank == best && c->began_ns < oldest)) {
             victim = c;
             best = rank;
@@ -277,7 +301,7 @@ static bool accept_some(struct otp_receiver *r)
     for (size_t i = 0; i < r->slots; i++) {
         struct otp_connection *c = free_place(r);
         if (c == NULL) {
-            if (!evict(r, NULL)) {
+            if (!evict(r, NULL, LACK_PLACES)) {
                 return false;
             }
             c = free_place(r);
@@ -375,12 +399,29 @@ static void serve_connection(struct otp_receiver *r, struct otp_connection *c)
     }
 }
 
+/* Reads once more from connections whose time is over: it may be we who were late. */
+static void read_late(struct otp_receiver *r)
+{
+    uint64_t now = otp_sys_monotonic_ns();
+
+    for (size_t i = 0; i < r->slots && !r->is_over; i++) {
+        struct otp_connection *c = &r->connections[i];
+        if (c->fd >= 0 && now >= limit_of(c) && !c->is_ending && c->out_len == 0 && is_waiting(c)) {
+            serve_connection(r, c);
+        }
+    }
+}
+
 static void serve(struct otp_receiver *r)
 {
     static struct polls p;
     bool may_accept = true;
 
     while (!r->is_over) {
+        read_late(r);
+        if (r->is_over) {
+            return;
+        }
         fill_polls(r, &p, may_accept);
         if (poll(p.fds, p.count, wait_ms(p.until_ns)) < 0 && errno != EINTR) {
             (void)fprintf(stderr, "otelprof receive: %s\n", strerror(errno));
