@@ -252,6 +252,7 @@ static bool put_profile_fields(struct old *o, const struct otp_field *profile)
 {
     struct otp_wire w = inside(o, profile);
     struct otp_field f;
+    uint64_t type = 0; /* the last one that is said counts */
     bool ok = true;
 
     while (ok && otp_wire_next(&w, &f)) {
@@ -260,11 +261,11 @@ static bool put_profile_fields(struct old *o, const struct otp_field *profile)
             ok = copy_entry(o, &f, NEW_SAMPLES, sample_numbers, OTP_ARRAY_LEN(sample_numbers));
         } else if (b.part == PART_PROFILE) {
             copy_field(&o->out, &f, b.number);
-        } else if (b.part == PART_TYPE_NUMBER && f.value > 0) {
-            ok = put_default_type(o, profile, f.value);
+        } else if (b.part == PART_TYPE_NUMBER && f.type == OTP_WIRE_VARINT) {
+            type = f.value;
         }
     }
-    return ok && otp_wire_ok(&w);
+    return ok && otp_wire_ok(&w) && (type == 0 || put_default_type(o, profile, type));
 }
 
 static bool put_container_fields(struct old *o, const struct otp_field *profile)

@@ -163,10 +163,12 @@ bool otp_decoder_list(struct otp_decoder *d, const int32_t *items, uint32_t coun
     }
     uint32_t *known = &d->lists[hash >> 15 & (OTP_DECODER_LISTS - 1)];
     if (!is_list(d, *known, items, count)) {
-        *known = lists->count;
+        uint32_t at = lists->count;
         if (!otp_vec_append(lists, &head, 1) || !otp_vec_append(lists, items, count)) {
+            lists->count = at; /* no list without its items */
             return false;
         }
+        *known = at;
     }
     d->last_list = *known;
     *out_list = *known;

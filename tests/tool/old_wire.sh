@@ -36,6 +36,17 @@ samples 6" "$($judge totals new.otlp | sort)"
     end
 done
 
+begin "a default type that is said very often: the last one counts, and it takes no longer"
+for version in 1.6 1.7; do
+    "$python" "$here/old_wire.py" $version old.otlp
+    "$python" "$here/old_wire.py" $version many.otlp many
+    for one in old many; do
+        timeout "$limit" "$tool" convert -o $one.jsonl $one.otlp 2> err || bad "$one: exit status $?: $(cat err)"
+    done
+    cmp -s old.jsonl many.jsonl || bad "proto $version: it says something else"
+done
+end
+
 begin "what is cut off or points nowhere is refused in one line"
 "$python" "$here/old_wire.py" 1.7 old.otlp
 refused=0
