@@ -11,7 +11,6 @@ passed=0 failed=0 skipped=0
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 for script; do
-    [ -f "$script" ] || continue
     began=$(date +%s)
     timeout -k 10 "${SCRIPT_TIMEOUT:-300}" sh "$script" > "$log" 2>&1
     status=$?
@@ -26,5 +25,9 @@ for script; do
     echo "    ($(($(date +%s) - began)) s)"
     passed=$((passed + $1)) failed=$((failed + $2)) skipped=$((skipped + $3))
 done
+if [ $((passed + failed + skipped)) = 0 ]; then
+    echo "FAIL  nothing was counted"
+    failed=1
+fi
 echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

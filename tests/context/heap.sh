@@ -48,17 +48,17 @@ done
 begin "a million spans stay within the memory limit"
 host many -I"$top"
 bare "$host" 1000000
-for limit in 16m 64m; do
+for ceiling in 16m 64m; do
     rm -f "$p"/*
-    settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_INTERVAL=5s OTELPROF_MEMORY_LIMIT=$limit"
+    settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_INTERVAL=5s OTELPROF_MEMORY_LIMIT=$ceiling"
     prof "$host" 1000000
     equal "exit status" 0 "$status"
     strict
     # shellcheck disable=SC2046
-    equal "bytes in make_block with $limit" "$(cut -d ' ' -f 1 "$d/prof.out")" "$(judge site alloc_space make_block $(files))"
+    equal "bytes in make_block with $ceiling" "$(cut -d ' ' -f 1 "$d/prof.out")" "$(judge site alloc_space make_block $(files))"
     # shellcheck disable=SC2046
     equal "live bytes in make_block" 0 "$(judge site inuse_space make_block $(files))"
-    between "KiB more than without the library" 0 $((${limit%m} * 1024)) \
+    between "KiB more than without the library" 0 $((${ceiling%m} * 1024)) \
         $(($(cut -d ' ' -f 2 "$d/prof.out") - $(cut -d ' ' -f 2 "$d/bare.out")))
     # shellcheck disable=SC2046
     between "spans in the profile" 1000 1000000 "$(judge links alloc_space $(files) | grep -vc -- ' - -$')"

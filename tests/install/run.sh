@@ -212,8 +212,12 @@ done
 for i in 1 2 3; do send one "$root/otp/m$i.otlp"; done
 between "gateways that got one service" 1 1 "$(( ($(count a) > 0) + ($(count b) > 0) ))"
 equal "messages" 3 "$(($(count a) + $(count b)))"
-if [ "$(count a)" -gt 0 ]; then kill $a; else kill $b; fi
+if [ "$(count a)" -gt 0 ]; then gone=$a rest=b; else gone=$b rest=a; fi
+kill "$gone"
+wait "$gone"
+equal "messages at the other gateway so far" 0 "$(count $rest)"
 send one "$root/otp/m4.otlp"
+equal "messages at the other gateway" 1 "$(count $rest)"
 equal "messages" 4 "$(($(count a) + $(count b)))"
 kill $nginx $a $b 2> /dev/null
 end

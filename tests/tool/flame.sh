@@ -56,11 +56,15 @@ equal "scripts in the page" 2 "$(grep -c '</script' out.html)"
 equal "stacks with a control character" 0 "$(LC_ALL=C grep -c "$(printf '\033')" out.folded)"
 "$tool" top hostile.otlp > top
 equal "lines of top with a control character" 0 "$(LC_ALL=C grep -c "$(printf '\033')" top)"
-if command -v chromium > /dev/null; then
+cp out.html "$work/hostile.html"
+end
+
+begin "hostile names stay text in a browser"
+if need chromium; then
     mkdir home
     HOME=$d/home chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
         --disable-background-networking --disable-component-update --disable-sync --user-data-dir="$d/home/data" \
-        --virtual-time-budget=2000 --dump-dom "file://$d/out.html#view=table" > dom 2> /dev/null
+        --virtual-time-budget=2000 --dump-dom "file://$work/hostile.html#view=table" > dom 2> /dev/null
     grep -q '<title>&lt;/title&gt;' dom || bad "the title is $(grep -o '<title>.*</title>' dom)"
     grep -q 'tr class="row"' dom || bad "the table has no rows"
 fi
@@ -151,11 +155,8 @@ equal "exit status without -o" 2 $?
 "$tool" flame -o /nowhere/out.html "$work/good.otlp" 2> err
 equal "exit status of a missing folder" 3 $?
 one_line err "/nowhere/out.html"
-if [ -w /dev/full ]; then
-    ln -s /dev/full full.html
-    "$tool" flame -o ./nothing/../out.html "$work/good.otlp" 2> err
-    equal "exit status of a path through nothing" 3 $?
-fi
+"$tool" flame -o ./nothing/../out.html "$work/good.otlp" 2> err
+equal "exit status of a path through nothing" 3 $?
 equal "files left behind" 0 "$(ls -a | grep -c '\.new$')"
 end
 finish
