@@ -61,7 +61,8 @@ static bool has_own_copy;   /* it was made with a copy of the descriptor table *
 static uint32_t is_held;    /* none may be started: the host must be alone */
 static uint32_t is_settled; /* descriptors and folders are its own; futex */
 static uint64_t next_flush; /* monotonic ns; 0: not known yet */
-static uint64_t asked_ns; /* CPU time of requests to the control socket */
+static uint64_t asked_ns;    /* CPU time of requests to the control socket */
+static uint64_t asked_at_ns; /* this worker's CPU time when the one in hand came; 0: none */
 static uint64_t before_ns;  /* CPU time of the workers before this one */
 
 /* What the thread library's control block must hold for compiled code: itself, and the stack guard.
@@ -150,7 +151,6 @@ static bool open_once(void)
  */
 static void sleep_until(uint32_t seen, uint64_t until_ns)
 {
-    static uint64_t asked_at_ns; /* of its CPU time, what is being done was asked for; 0: nothing */
     if (asked_at_ns != 0) {
         asked_ns += otp_sys_thread_cpu_ns() - asked_at_ns;
         asked_at_ns = 0;
@@ -305,6 +305,7 @@ static void work(void *arg)
     (void)arg;
     bool is_alone = own_descriptors();
     (void)OTP_SYS2(SYS_prctl, PR_SET_NAME, "otelprof");
+    asked_at_ns = 0;
     otp_store_release(&is_settled, 1);
     (void)OTP_SYS3(SYS_futex, &is_settled, FUTEX_WAKE_PRIVATE, INT32_MAX);
     if (otp_settings.wants_perf) {
