@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # apt_packages.sh PACKAGE...: installs those that are missing; says nothing when none is.
-# Without apt, root or sudo it names what is missing and fails.
+# Without root or sudo it names what is missing and fails; on a system without dpkg it names what is wanted and goes on.
 set -eu
 
 command -v dpkg-query > /dev/null || {
