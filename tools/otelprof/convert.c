@@ -194,11 +194,11 @@ const struct otp_command otp_command_convert = {
     .operands = "-o OUT FILE…",
     .summary = "write profiles in another format: that of OUT's name",
     .options = convert_options,
-    .details = "Formats: .otlp, .jsonl (OTLP/JSON), .pb (pprof), .otep239; behind it .gz, .zst or "
-               "nothing. "
-               "What the format has no\n"
-               "place for is listed on the standard error. pprof is one profile: files and types\n"
-               "become its columns, as with merge.\n",
+    .details =
+        "Formats: .otlp, .jsonl (OTLP/JSON), .pb (pprof), .otep239; behind it .gz, .zst or "
+        "nothing.\n"
+        "What the format has no place for is listed on the standard error. pprof is one profile:\n"
+        "files and types become its columns, as with merge.\n",
     .run = run_convert,
 };
 
