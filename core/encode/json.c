@@ -622,18 +622,25 @@ static bool step(struct walk *w)
     return true;
 }
 
-enum otp_status otp_json_profiles(struct otp_text message, struct otp_buf *out)
+#define DRAIN_FROM ((size_t)1 << 20)
+
+enum otp_status otp_json_profiles_drained(struct otp_text message, struct otp_buf *out,
+                                          otp_json_drain drain, void *arg)
 {
     struct walk w = {.out = out};
     size_t before = out->len;
     size_t refused = out->heap->failures;
+    bool is_taken = true;
 
     if (!otp_buf_ok(out)) {
         return OTP_NO_MEMORY;
     }
     bool is_good = enter(&w, &data_schema, message);
-    while (is_good && w.depth > 0 && otp_buf_ok(out)) {
+    while (is_good && is_taken && w.depth > 0 && otp_buf_ok(out)) {
         is_good = step(&w);
+        if (drain != NULL && out->len >= DRAIN_FROM && otp_buf_ok(out)) {
+            is_taken = drain(arg, out);
+        }
     }
     (void)otp_buf_add_byte(out, '\n');
     enum otp_status status = OTP_OK;
@@ -641,10 +648,17 @@ enum otp_status otp_json_profiles(struct otp_text message, struct otp_buf *out)
         status = out->heap->failures != refused ? OTP_NO_MEMORY : OTP_TOO_LARGE;
     } else if (!is_good) {
         status = OTP_MALFORMED;
+    } else if (drain != NULL && (!is_taken || !drain(arg, out))) {
+        status = OTP_IO;
     }
     if (status != OTP_OK) {
-        out->len = before;
+        out->len = out->len < before ? out->len : before;
         out->failed = false;
     }
     return status;
+}
+
+enum otp_status otp_json_profiles(struct otp_text message, struct otp_buf *out)
+{
+    return otp_json_profiles_drained(message, out, NULL, NULL);
 }

@@ -14,7 +14,7 @@ PARTS = {"micro": micro, "programs": programs, "worker": worker}
 
 def main():
     report.load()
-    report.machine()
+    report.machine(sys.argv[2:])
     print("others here: %s" % (", ".join(common.peers()) or "none"))
     for name in sys.argv[2:] or list(PARTS):
         begin = time.monotonic()

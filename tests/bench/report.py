@@ -16,7 +16,8 @@ PICTURE = os.path.join(TOP, "docs/scale.svg")
 BEGIN, END = "<!-- made by `make bench`: begin -->", "<!-- made by `make bench`: end -->"
 ORDER = ["pair", "pair4096", "threads2", "live", "cross", "sampled", "free", "every", "tick", "programs100", "redis",
          "programs1000", "memory", "soak", "start", "flush", "symbols", "payload-redis", "payload-python", "tool-top", "tool-check",
-         "tool-convert", "tool-info", "objects"]
+         "tool-convert", "tool-convert-to-.otlp.zst", "tool-convert-to-.pb.gz", "tool-convert-to-.jsonl", "tool-convert-from-.pb.gz",
+         "tool-convert-from-.jsonl", "tool-info", "objects"]
 UNCLEAR = "not to be told: noise"
 COLOURS = ["#777777", "#c8860d", "#1f6fb2", "#b23a48"]
 
@@ -60,17 +61,22 @@ def ns(value):
     return "%.1f" % value if value < 1000 else "%.0f" % value
 
 
-def machine():
+def machine(parts):
+    """Notes where and when; of a run of some parts, beside what is known of the run of all."""
     with open("/proc/cpuinfo") as f:
         model = next((line.split(":")[1].strip() for line in f if line.startswith("model name")), "unknown processor")
     with open("/proc/loadavg") as f:
         load_now = f.read().split()[0]
     commit = subprocess.run(["git", "-C", TOP, "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL).stdout.decode().strip()
-    results["notes"]["machine"] = "%d × %s, Linux %s, %s; commit %s, %s%s; load %s at the start" % (
+    conditions = "%d × %s, Linux %s, %s; commit %s, %s%s; load %s at the start" % (
         os.cpu_count(), model, platform.release(), " ".join(platform.libc_ver()), commit or "unknown",
         time.strftime("%Y-%m-%d", time.gmtime()), ", short run (QUICK=1)" if QUICK else "", load_now)
-    print(results["notes"]["machine"])
+    if parts and "machine" in results["notes"]:
+        results["notes"].setdefault("parts", {})[" ".join(parts)] = conditions
+    else:
+        results["notes"].update({"machine": conditions, "parts": {}})
+    print(conditions)
 
 
 def markdown(header, lines):
@@ -80,6 +86,8 @@ def markdown(header, lines):
 
 def document():
     out = [results["notes"].get("machine", ""), ""]
+    for parts, conditions in results["notes"].get("parts", {}).items():
+        out += ["Measured again, `%s`: %s" % (parts, conditions), ""]
     keys = sorted(results["rows"], key=lambda k: ORDER.index(k) if k in ORDER else len(ORDER))
     out += markdown(["row", "target", "here", "best other", ""], [results["rows"][k] for k in keys])
     out += ["", "![Cost per event over scale](scale.svg)"]

@@ -90,6 +90,51 @@ START_TEST(test_profile)
 }
 END_TEST
 
+/* Samples of all kinds, the usual one and those that are nearly like it. */
+START_TEST(test_samples)
+{
+    static const struct {
+        const char *bytes;
+        size_t len;
+        const char *text;
+    } kinds[] = {
+#define KIND(bytes, text) {bytes, sizeof(bytes) - 1, text}
+        KIND("", "{}"),
+        KIND("\x08\x00", "{\"stackIndex\":0}"),
+        KIND("\x08\xff\xff\xff\xff\x0f", "{\"stackIndex\":-1}"),
+        KIND("\x08\x07\x12\x02\x01\x02\x18\x05\x22\x01\x09",
+             "{\"stackIndex\":7,\"attributeIndices\":[1,2],\"linkIndex\":5,\"values\":[\"9\"]}"),
+        KIND("\x22\x01\x09\x08\x07", "{\"stackIndex\":7,\"values\":[\"9\"]}"), /* not in order */
+        KIND("\x22\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "{\"values\":[\"-1\"]}"),
+        KIND("\x20\x03\x20\x04", "{\"values\":[\"3\",\"4\"]}"), /* not packed */
+        KIND("\x22\x01\x03\x22\x01\x04", "{\"values\":[\"3\",\"4\"]}"),
+        KIND("\x12\x00\x22\x01\x03", "{\"values\":[\"3\"]}"),
+        KIND("\x12\x12\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1\1",
+             "{\"attributeIndices\":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}"),
+        KIND("\x08\x07\x3a\x01x", "{\"stackIndex\":7}"), /* a field that nobody knows */
+#undef KIND
+    };
+    struct otp_buf want;
+    otp_buf_init(&want, &heap, (size_t)1 << 20);
+    size_t rp = otp_pack_open(&message, 1);
+    size_t sp = otp_pack_open(&message, 2);
+    size_t p = otp_pack_open(&message, 2);
+    otp_buf_add_str(&want,
+                    "{\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{\"samples\":[");
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        otp_pack_bytes(&message, 2, kinds[i].bytes, kinds[i].len);
+        otp_buf_add_str(&want, i == 0 ? "" : ",");
+        otp_buf_add_str(&want, kinds[i].text);
+    }
+    otp_buf_add_str(&want, "]}]}]}]}\n");
+    otp_pack_close(&message, p);
+    otp_pack_close(&message, sp);
+    otp_pack_close(&message, rp);
+    ck_assert_int_eq((int)convert(), OTP_OK);
+    ck_assert_str_eq(otp_buf_str(&out), otp_buf_str(&want));
+}
+END_TEST
+
 static void add_value(const void *bytes, size_t len)
 {
     size_t kv = otp_pack_open(&message, 1);
@@ -201,6 +246,7 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, test_empty_message);
     tcase_add_test(t, test_profile);
+    tcase_add_test(t, test_samples);
     tcase_add_test(t, test_values);
     tcase_add_test(t, test_depth_is_bounded);
     tcase_add_test(t, test_broken_and_too_large);

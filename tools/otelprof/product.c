@@ -154,37 +154,66 @@ static enum otp_status compress(struct otp_product *p, struct otp_buf *out)
     return status;
 }
 
-static bool write_new(const char *path, const struct otp_buf *out)
+static bool put_bytes(void *to, struct otp_buf *out)
 {
-    FILE *to = fopen(path, "wxe");
-    bool ok = to != NULL && fwrite(out->data, 1, out->len, to) == out->len;
-    ok = to != NULL && fclose(to) == 0 && ok;
-    if (to != NULL && !ok) {
-        int error = errno;
-        (void)unlink(path); /* there is nothing more to do about it */
-        errno = error;
-    }
+    bool ok = fwrite(out->data, 1, out->len, to) == out->len;
+    otp_buf_clear(out);
     return ok;
 }
 
-/* Under another name first, so that nobody sees half a file. */
-static bool write_file(const char *path, const struct otp_buf *out)
+/* The content of the file; JSON that is not packed comes piece by piece, since it is several times
+ * as large as the message. */
+static enum otp_status put_content(struct otp_product *p, FILE *to)
 {
-    size_t room = strlen(path) + 32;
+    struct otp_buf line;
+    if (p->format != OTP_FORMAT_JSONL || p->compression != OTP_COMPRESSION_NONE) {
+        return put_bytes(to, &p->out) ? OTP_OK : OTP_IO;
+    }
+    otp_buf_init(&line, &p->heap, OUTPUT_MAX);
+    enum otp_status status = otp_json_profiles_drained(
+        otp_text_make((const char *)p->out.data, p->out.len), &line, put_bytes, to);
+    otp_buf_fini(&line);
+    return status;
+}
+
+/* OTP_IO: errno says why. */
+static enum otp_status write_new(struct otp_product *p, const char *path)
+{
+    FILE *to = fopen(path, "wxe");
+    if (to == NULL) {
+        return OTP_IO;
+    }
+    enum otp_status status = put_content(p, to);
+    int error = errno;
+    if (fclose(to) != 0 && status == OTP_OK) {
+        status = OTP_IO;
+        error = errno;
+    }
+    if (status != OTP_OK) {
+        (void)unlink(path); /* there is nothing more to do about it */
+    }
+    errno = error;
+    return status;
+}
+
+/* Under another name first, so that nobody sees half a file. */
+static enum otp_status write_file(struct otp_product *p)
+{
+    size_t room = strlen(p->path) + 32;
     char *temporary = malloc(room);
     if (temporary == NULL) {
-        return false;
+        return OTP_NO_MEMORY;
     }
-    (void)snprintf(temporary, room, "%s.%ld.new", path, (long)getpid());
-    bool ok = write_new(temporary, out);
-    if (ok && rename(temporary, path) != 0) {
+    (void)snprintf(temporary, room, "%s.%ld.new", p->path, (long)getpid());
+    enum otp_status status = write_new(p, temporary);
+    if (status == OTP_OK && rename(temporary, p->path) != 0) {
         int error = errno;
         (void)unlink(temporary);
         errno = error;
-        ok = false;
+        status = OTP_IO;
     }
     free(temporary);
-    return ok;
+    return status;
 }
 
 static void destroy_builders(struct otp_product *p)
@@ -208,22 +237,19 @@ enum otp_status otp_product_finish(struct otp_product *p)
 
 int otp_product_write(struct otp_product *p, const struct otp_command *command)
 {
-    int result = OTP_EXIT_OK;
     enum otp_status status = OTP_OK;
-    if (p->format == OTP_FORMAT_JSONL) {
+    if (p->format == OTP_FORMAT_JSONL && p->compression != OTP_COMPRESSION_NONE) {
         status = to_json(p, &p->out);
     }
     status = status == OTP_OK ? compress(p, &p->out) : status;
+    status = status == OTP_OK ? write_file(p) : status;
+    otp_buf_fini(&p->out);
     if (status != OTP_OK) {
         (void)fprintf(stderr, "otelprof %s: %s: %s\n", command->name, p->path,
-                      otp_status_text(status));
-        result = OTP_EXIT_INPUT;
-    } else if (!write_file(p->path, &p->out)) {
-        (void)fprintf(stderr, "otelprof %s: %s: %s\n", command->name, p->path, strerror(errno));
-        result = OTP_EXIT_INPUT;
+                      status == OTP_IO ? strerror(errno) : otp_status_text(status));
+        return OTP_EXIT_INPUT;
     }
-    otp_buf_fini(&p->out);
-    return result;
+    return OTP_EXIT_OK;
 }
 
 void otp_product_fini(struct otp_product *p)
