@@ -37,6 +37,7 @@ uint8_t *otp_emit_reserve(struct otp_emit *e, size_t len)
             e->failed = true;
             return NULL;
         }
+        otp_prefer_huge(data, capacity);
         e->data = data;
         e->capacity = capacity;
     }

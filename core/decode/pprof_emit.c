@@ -349,20 +349,70 @@ static bool put_types(struct emitter *e, uint32_t field, const struct otp_field 
     return otp_wire_ok(&w);
 }
 
+/* A sample of that many attributes is shorter than 128 bytes, whatever the numbers. */
+#define SHORT_ATTRS 16U
+#define SHORT_BYTES 128U
+
+static uint8_t *put_varint(uint8_t *to, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7) {
+        *to++ = (uint8_t)(v | 0x80);
+    }
+    *to++ = (uint8_t)v;
+    return to;
+}
+
+/* A sample of few attributes, which nearly all are. */
+static void put_short_sample(struct emitter *e, const struct otp_pprof_sample *s, int64_t value)
+{
+    const uint32_t *attrs = otp_vec_at(&e->p->attrs, s->first_attr);
+    uint8_t *begin = otp_emit_reserve(e->out, SHORT_BYTES);
+    if (begin == NULL) {
+        return;
+    }
+    uint8_t *to = begin + 2;
+    if (s->stack != 0) {
+        *to++ = OTLP_SAMPLE_STACK << 3;
+        to = put_varint(to, s->stack);
+    }
+    if (s->attr_count > 0) {
+        uint8_t *head = to;
+        to += 2;
+        for (uint32_t i = 0; i < s->attr_count; i++) {
+            to = put_varint(to, attrs[i]);
+        }
+        head[0] = OTLP_SAMPLE_ATTRS << 3 | OTP_WIRE_LEN;
+        head[1] = (uint8_t)(to - head - 2);
+    }
+    if (s->link != 0) {
+        *to++ = OTLP_SAMPLE_LINK << 3;
+        to = put_varint(to, s->link);
+    }
+    uint8_t *head = to;
+    to = put_varint(head + 2, (uint64_t)value);
+    head[0] = OTLP_SAMPLE_VALUES << 3 | OTP_WIRE_LEN;
+    head[1] = (uint8_t)(to - head - 2);
+    begin[0] = OTLP_PROFILE_SAMPLES << 3 | OTP_WIRE_LEN;
+    begin[1] = (uint8_t)(to - begin - 2);
+    e->out->len += (size_t)(to - begin);
+}
+
 static void put_sample(struct emitter *e, const struct otp_pprof_sample *s, int64_t value)
 {
+    if (s->attr_count <= SHORT_ATTRS) {
+        put_short_sample(e, s, value);
+        return;
+    }
     const uint32_t *attrs = otp_vec_at(&e->p->attrs, s->first_attr);
     size_t mark = otp_emit_open(e->out, OTLP_PROFILE_SAMPLES);
     otp_emit_number(e->out, OTLP_SAMPLE_STACK, s->stack);
-    if (s->attr_count > 0) {
-        size_t list = otp_emit_open(e->out, OTLP_SAMPLE_ATTRS);
-        for (uint32_t i = 0; i < s->attr_count; i++) {
-            otp_emit_varint(e->out, attrs[i]);
-        }
-        otp_emit_close(e->out, list);
+    size_t list = otp_emit_open(e->out, OTLP_SAMPLE_ATTRS);
+    for (uint32_t i = 0; i < s->attr_count; i++) {
+        otp_emit_varint(e->out, attrs[i]);
     }
+    otp_emit_close(e->out, list);
     otp_emit_number(e->out, OTLP_SAMPLE_LINK, s->link);
-    size_t list = otp_emit_open(e->out, OTLP_SAMPLE_VALUES);
+    list = otp_emit_open(e->out, OTLP_SAMPLE_VALUES);
     otp_emit_varint(e->out, (uint64_t)value);
     otp_emit_close(e->out, list);
     otp_emit_close(e->out, mark);

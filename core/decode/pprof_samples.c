@@ -23,12 +23,12 @@ static bool add_numbers(struct otp_pprof *p, const struct otp_field *f, struct o
     if (!otp_vec_reserve(to, otp_wire_count_varints(f->data, f->len) + 1)) {
         return otp_pprof_no_room(p);
     }
-    while (w.pos < w.end) {
-        if (!otp_wire_varint(&w, &v) || !otp_vec_append(to, &v, 1)) {
-            return otp_pprof_no_room(p); /* keeps an earlier fault */
-        }
+    uint64_t *out = (uint64_t *)to->items + to->count;
+    while (w.pos < w.end && otp_wire_varint(&w, out)) {
+        out++;
+        to->count++;
     }
-    return true;
+    return otp_wire_ok(&w);
 }
 
 /* ---- stacks ---- */
@@ -75,15 +75,18 @@ static bool take_stack(struct otp_pprof *p, uint32_t first, uint32_t *out_stack)
 static bool add_frames(struct otp_pprof *p, const struct otp_field *at)
 {
     const uint64_t *ids = p->numbers.items;
+    if (!otp_vec_reserve(&p->frames, p->numbers.count)) {
+        return otp_pprof_no_room(p);
+    }
+    uint32_t *out = (uint32_t *)p->frames.items + p->frames.count;
     for (uint32_t i = 0; i < p->numbers.count; i++) {
         uint32_t location = otp_pprof_find(&p->locations, ids[i]);
         if (location == 0) {
             return otp_pprof_fail(p, at->at, "a sample is at a location that is not there");
         }
-        if (!otp_vec_append(&p->frames, &location, 1)) {
-            return otp_pprof_no_room(p);
-        }
+        out[i] = location;
     }
+    p->frames.count += p->numbers.count;
     return true;
 }
 
@@ -294,5 +297,6 @@ bool otp_pprof_read_samples(struct otp_pprof *p)
             return false;
         }
     }
+    otp_vec_fini(&p->sample_fields); /* all of them are read */
     return true;
 }

@@ -86,6 +86,17 @@ static void report(const struct otp_gather *g, const struct otp_product *p,
     }
 }
 
+/* What another format was read from is of no use any more, unless it is to be attached. */
+static void forget_originals(const struct otp_profile_set *set)
+{
+    for (size_t i = 0; i < set->message_count; i++) {
+        const struct otp_profiles *m = set->messages[i];
+        if (m->original != NULL) {
+            otp_give_back(m->original, m->original + m->original_size);
+        }
+    }
+}
+
 /* What was told is in the message now. */
 static void forget_samples(const struct otp_gather *g)
 {
@@ -109,6 +120,9 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
     if (p->format == OTP_FORMAT_PPROF && (losses = otp_lost_count(g)) == NULL) {
         (void)fprintf(stderr, "otelprof %s: no memory\n", args->command->name);
         return OTP_EXIT_INPUT;
+    }
+    if (!otp_args_has(args, CONVERT_ORIGINAL)) {
+        forget_originals(g->set);
     }
     enum otp_status status = otp_gather_tell(g, p, &options, otp_args_has(args, CONVERT_ORIGINAL));
     int result = OTP_EXIT_INPUT;
