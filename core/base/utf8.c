@@ -68,6 +68,10 @@ bool otp_utf8_is_valid(struct otp_text text)
 {
     size_t pos = 0;
     while (pos < text.len) {
+        if ((unsigned char)text.data[pos] < 0x80) {
+            pos++;
+            continue;
+        }
         unsigned step = otp_utf8_step(text.data + pos, text.len - pos);
         if (step == 0) {
             return false;

@@ -151,6 +151,10 @@ static bool is_name(const char *name, struct otp_text text)
 const struct otp_json_field *otp_json_find(const struct otp_json_message *m, struct otp_text name)
 {
     for (const struct otp_json_field *f = m->fields; f->name != NULL; f++) {
+        /* Most names differ in their first letter; with an underscore it is another one. */
+        if (name.len > 0 && name.data[0] != '_' && name.data[0] != f->name[0]) {
+            continue;
+        }
         if (is_name(f->name, name)) {
             return f;
         }
