@@ -624,32 +624,38 @@ static bool step(struct walk *w)
 
 #define DRAIN_FROM ((size_t)1 << 20)
 
+/* Walks to the end, or until the buffer has failed. */
+static enum otp_status walk_all(struct walk *w, otp_json_drain drain, void *arg)
+{
+    bool is_good = true;
+    while (is_good && w->depth > 0 && otp_buf_ok(w->out)) {
+        is_good = step(w);
+        if (drain != NULL && w->out->len >= DRAIN_FROM && otp_buf_ok(w->out) &&
+            !drain(arg, w->out)) {
+            return OTP_IO;
+        }
+    }
+    (void)otp_buf_add_byte(w->out, '\n');
+    if (!is_good) {
+        return OTP_MALFORMED;
+    }
+    return drain == NULL || !otp_buf_ok(w->out) || drain(arg, w->out) ? OTP_OK : OTP_IO;
+}
+
 enum otp_status otp_json_profiles_drained(struct otp_text message, struct otp_buf *out,
                                           otp_json_drain drain, void *arg)
 {
     struct walk w = {.out = out};
     size_t before = out->len;
     size_t refused = out->heap->failures;
-    bool is_taken = true;
 
     if (!otp_buf_ok(out)) {
         return OTP_NO_MEMORY;
     }
-    bool is_good = enter(&w, &data_schema, message);
-    while (is_good && is_taken && w.depth > 0 && otp_buf_ok(out)) {
-        is_good = step(&w);
-        if (drain != NULL && out->len >= DRAIN_FROM && otp_buf_ok(out)) {
-            is_taken = drain(arg, out);
-        }
-    }
-    (void)otp_buf_add_byte(out, '\n');
-    enum otp_status status = OTP_OK;
+    enum otp_status status =
+        enter(&w, &data_schema, message) ? walk_all(&w, drain, arg) : OTP_MALFORMED;
     if (!otp_buf_ok(out)) {
         status = out->heap->failures != refused ? OTP_NO_MEMORY : OTP_TOO_LARGE;
-    } else if (!is_good) {
-        status = OTP_MALFORMED;
-    } else if (drain != NULL && (!is_taken || !drain(arg, out))) {
-        status = OTP_IO;
     }
     if (status != OTP_OK) {
         out->len = out->len < before ? out->len : before;
