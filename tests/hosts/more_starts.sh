@@ -383,7 +383,7 @@ if gcc -O1 -pg -o pg pg.c; then
     strict
     has_function cpu burns_here $(find "$p" -type f)
     equal "size of gmon.out" "$(stat -c %s bare.gmon)" "$(stat -c %s gmon.out)"
-    if command -v gprof > /dev/null; then
+    if need gprof; then
         # About a hundred, as the kernel counts: twice the truth would be seen.
         for run in bare.gmon gmon.out; do
             gprof -bp ./pg $run | awk '$NF == "burns_here" { print int($3 * 100) }'
