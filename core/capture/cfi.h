@@ -16,7 +16,9 @@ enum otp_rule_kind {
     OTP_RULE_COMPLEX = 0,  /* cannot be told so simply, or nothing is known */
     OTP_RULE_SIMPLE = 1,   /* the fields below; return address at cfa - 8 */
     OTP_RULE_END = 2,      /* the stack ends here: the return address is undefined */
-    OTP_RULE_REALIGNED = 3 /* cfa is at rbp + cfa_offset, the caller's rbp at rbp + rbp_offset */
+    OTP_RULE_REALIGNED = 3, /* cfa is at rbp + cfa_offset, caller's rbp at rbp + rbp_offset */
+    OTP_RULE_KEPT = 4       /* the word at register + cfa_offset, plus cfa_add, is cfa: assembly that
+                               keeps the old rsp in an aligned frame */
 };
 
 struct otp_rule {
@@ -25,6 +27,7 @@ struct otp_rule {
     bool is_cfa_from_rbp; /* else from rsp */
     bool is_rbp_saved;    /* else the caller's rbp is still in rbp */
     int32_t cfa_offset;   /* cfa = register + this */
+    int32_t cfa_add;      /* of OTP_RULE_KEPT, 0 in others */
     int32_t rbp_offset;   /* the caller's rbp is at cfa + this */
 };
 

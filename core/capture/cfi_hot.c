@@ -41,6 +41,7 @@ enum cfa_kind {
     CFA_PLAIN,
     CFA_PLT,       /* of a linkage table: depends on the place within its entry */
     CFA_REALIGNED, /* saved at rbp + cfa_offset, by functions that realign their stack */
+    CFA_KEPT,      /* what is saved at the register + cfa_offset, plus cfa_add */
     CFA_OTHER,
     CFA_UNSAFE /* other, and with a memory access */
 };
@@ -49,6 +50,7 @@ enum cfa_kind {
 struct row {
     uint64_t cfa_register; /* REG_STACK, REG_FRAME or something else */
     int64_t cfa_offset;
+    int64_t cfa_add;
     enum cfa_kind cfa_kind;
     struct place frame;
     struct place ret;
@@ -336,6 +338,36 @@ static bool is_plt(const struct expression *e, int64_t *out_push_at)
            *out_push_at < 16 && memcmp(e->bytes + 7, after, sizeof(after)) == 0;
 }
 
+/* One number of LEB128 in an expression, from *at on. */
+static bool read_leb(const struct expression *e, uint64_t *at, bool is_signed, int64_t *out)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 28 && *at < e->len && *at < sizeof(e->bytes); shift += 7) {
+        uint8_t byte = e->bytes[(*at)++];
+        value |= (uint64_t)(byte & 0x7fU) << shift;
+        if ((byte & 0x80U) == 0) {
+            uint64_t sign = is_signed ? UINT64_C(1) << (shift + 6) : 0;
+            *out = (int64_t)((value ^ sign) - sign);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* bregN OFFSET, deref, plus_uconst ADD, of rsp or rbp. */
+static bool is_kept(const struct expression *e, struct row *row)
+{
+    uint64_t at = 1;
+    if ((e->bytes[0] != 0x77 && e->bytes[0] != 0x76) ||
+        !read_leb(e, &at, true, &row->cfa_offset) || at + 2 >= sizeof(e->bytes) ||
+        e->bytes[at] != 0x06 || e->bytes[at + 1] != 0x23) {
+        return false;
+    }
+    at += 2;
+    row->cfa_register = e->bytes[0] == 0x77 ? REG_STACK : REG_FRAME;
+    return read_leb(e, &at, false, &row->cfa_add) && at == e->len;
+}
+
 static void run_cfa_expression(struct cursor *c, struct row *row)
 {
     struct expression e = read_expression(c);
@@ -347,6 +379,8 @@ static void run_cfa_expression(struct cursor *c, struct row *row)
     } else if (is_frame_offset(&e, "\x06", 1, &value)) {
         row->cfa_kind = CFA_REALIGNED;
         row->cfa_offset = value;
+    } else if (is_kept(&e, row)) {
+        row->cfa_kind = CFA_KEPT;
     }
 }
 
@@ -491,6 +525,22 @@ static bool is_plain_return(const struct row *row)
            fits(row->frame.offset);
 }
 
+/* The forms in which an expression says where the frame is. */
+static void take_expression(const struct row *row, uintptr_t addr, struct otp_rule *rule)
+{
+    bool is_frame = row->frame.where == WHERE_SAME || row->frame.where == WHERE_OFFSET;
+    if (row->cfa_kind == CFA_PLT && row->frame.where == WHERE_SAME) {
+        rule->kind = OTP_RULE_SIMPLE;
+        rule->cfa_offset = 8 + ((int64_t)(addr & 15) >= row->cfa_offset ? 8 : 0);
+    } else if (row->cfa_kind == CFA_REALIGNED && row->frame.where == WHERE_AT_FRAME) {
+        rule->kind = OTP_RULE_REALIGNED;
+    } else if (row->cfa_kind == CFA_KEPT && is_frame && fits(row->cfa_add)) {
+        rule->kind = OTP_RULE_KEPT;
+        rule->is_cfa_from_rbp = row->cfa_register == REG_FRAME;
+        rule->cfa_add = (int32_t)row->cfa_add;
+    }
+}
+
 static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
 {
     struct otp_rule rule = {.kind = OTP_RULE_COMPLEX, .is_unsafe = row->cfa_kind == CFA_UNSAFE};
@@ -509,11 +559,8 @@ static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
     if (row->cfa_kind == CFA_PLAIN && is_base && is_frame) {
         rule.kind = OTP_RULE_SIMPLE;
         rule.is_cfa_from_rbp = row->cfa_register == REG_FRAME;
-    } else if (row->cfa_kind == CFA_PLT && row->frame.where == WHERE_SAME) {
-        rule.kind = OTP_RULE_SIMPLE;
-        rule.cfa_offset = 8 + ((int64_t)(addr & 15) >= row->cfa_offset ? 8 : 0);
-    } else if (row->cfa_kind == CFA_REALIGNED && row->frame.where == WHERE_AT_FRAME) {
-        rule.kind = OTP_RULE_REALIGNED;
+    } else {
+        take_expression(row, addr, &rule);
     }
     return rule;
 }

@@ -10,12 +10,13 @@
 
 #define SLOTS 16384U
 #define KEY_BUSY UINT64_C(1) /* no key: its address would be 0 */
-#define OFFSET_BITS 22
-#define OFFSET_LIMIT (1 << (OFFSET_BITS - 1))
+#define CFA_BITS 22
+#define RBP_BITS 21
+#define KEPT_BITS 13 /* of CFA_BITS; the rest is what is added to the word that was kept */
 
 struct slot {
     uint64_t key;   /* address in the upper 48 bits, epoch in the lower 16; 0: empty */
-    uint64_t value; /* object 16, kind 2, two flags, rbp offset 22, cfa offset 22 */
+    uint64_t value; /* object 16, kind 3, two flags, rbp offset 21, cfa offset (and addend) 22 */
 };
 
 static struct slot *table;
@@ -37,33 +38,56 @@ static struct slot *slot_of(struct slot *t, uint64_t key)
 
 _Static_assert(SLOTS == 1U << (64 - 50), "the shift above");
 
-static uint64_t pack(const struct otp_known_rule *k)
+static uint64_t mask_of(unsigned bits)
 {
-    uint64_t mask = (UINT64_C(1) << OFFSET_BITS) - 1;
-    /* A complex rule has no use for the first flag: there it says unsafe. */
-    bool first = k->rule.kind == OTP_RULE_COMPLEX ? k->rule.is_unsafe : k->rule.is_cfa_from_rbp;
-    return (uint64_t)k->object << 48 | (uint64_t)k->rule.kind << 46 | (uint64_t)first << 45 |
-           (uint64_t)k->rule.is_rbp_saved << 44 |
-           ((uint64_t)(uint32_t)k->rule.rbp_offset & mask) << OFFSET_BITS |
-           ((uint64_t)(uint32_t)k->rule.cfa_offset & mask);
+    return (UINT64_C(1) << bits) - 1;
 }
 
-static int32_t signed_offset(uint64_t bits)
+static bool is_within(int32_t value, unsigned bits)
 {
-    uint32_t v = (uint32_t)bits << (32 - OFFSET_BITS);
-    return (int32_t)v >> (32 - OFFSET_BITS);
+    int32_t limit = 1 << (bits - 1);
+    return value >= -limit && value < limit;
+}
+
+static bool has_room(const struct otp_rule *r)
+{
+    bool is_kept = r->kind == OTP_RULE_KEPT;
+    return is_within(r->rbp_offset, RBP_BITS) &&
+           is_within(r->cfa_offset, is_kept ? KEPT_BITS : CFA_BITS) && r->cfa_add >= 0 &&
+           (uint64_t)r->cfa_add <= mask_of(CFA_BITS - KEPT_BITS);
+}
+
+static uint64_t pack(const struct otp_known_rule *k)
+{
+    /* A complex rule has no use for the first flag: there it says unsafe. */
+    bool first = k->rule.kind == OTP_RULE_COMPLEX ? k->rule.is_unsafe : k->rule.is_cfa_from_rbp;
+    uint64_t cfa = (uint64_t)(uint32_t)k->rule.cfa_offset & mask_of(CFA_BITS);
+    if (k->rule.kind == OTP_RULE_KEPT) {
+        cfa = (cfa & mask_of(KEPT_BITS)) | (uint64_t)(uint32_t)k->rule.cfa_add << KEPT_BITS;
+    }
+    return (uint64_t)k->object << 48 | (uint64_t)k->rule.kind << 45 | (uint64_t)first << 44 |
+           (uint64_t)k->rule.is_rbp_saved << 43 |
+           ((uint64_t)(uint32_t)k->rule.rbp_offset & mask_of(RBP_BITS)) << CFA_BITS | cfa;
+}
+
+static int32_t signed_offset(uint64_t value, unsigned bits)
+{
+    uint32_t v = (uint32_t)value << (32 - bits);
+    return (int32_t)v >> (32 - bits);
 }
 
 static void unpack(uint64_t value, struct otp_known_rule *out)
 {
     out->object = (uint32_t)(value >> 48);
-    out->rule.kind = (enum otp_rule_kind)(value >> 46 & 3U);
-    bool first = (value >> 45 & 1U) != 0;
+    out->rule.kind = (enum otp_rule_kind)(value >> 45 & 7U);
+    bool first = (value >> 44 & 1U) != 0;
+    bool is_kept = out->rule.kind == OTP_RULE_KEPT;
     out->rule.is_cfa_from_rbp = first && out->rule.kind != OTP_RULE_COMPLEX;
     out->rule.is_unsafe = first && out->rule.kind == OTP_RULE_COMPLEX;
-    out->rule.is_rbp_saved = (value >> 44 & 1U) != 0;
-    out->rule.rbp_offset = signed_offset(value >> OFFSET_BITS);
-    out->rule.cfa_offset = signed_offset(value);
+    out->rule.is_rbp_saved = (value >> 43 & 1U) != 0;
+    out->rule.rbp_offset = signed_offset(value >> CFA_BITS, RBP_BITS);
+    out->rule.cfa_offset = signed_offset(value, is_kept ? KEPT_BITS : CFA_BITS);
+    out->rule.cfa_add = is_kept ? (int32_t)(value >> KEPT_BITS & mask_of(CFA_BITS - KEPT_BITS)) : 0;
 }
 
 bool otp_rules_find(uintptr_t addr, struct otp_known_rule *out)
@@ -88,10 +112,7 @@ bool otp_rules_find(uintptr_t addr, struct otp_known_rule *out)
 void otp_rules_add(uintptr_t addr, const struct otp_known_rule *known)
 {
     struct slot *t = get_table();
-    bool fits = known->rule.cfa_offset < OFFSET_LIMIT && known->rule.rbp_offset < OFFSET_LIMIT &&
-                known->rule.cfa_offset >= -OFFSET_LIMIT &&
-                known->rule.rbp_offset >= -OFFSET_LIMIT && known->object <= 0xffffU;
-    if (t == NULL || !fits) {
+    if (t == NULL || known->object > 0xffffU || !has_room(&known->rule)) {
         return;
     }
     uint64_t key = key_of(addr);

@@ -301,11 +301,13 @@ static bool read_word(struct otp_unwind *u, uintptr_t addr, uintptr_t *out)
 static bool apply(struct otp_unwind *u, const struct otp_rule *rule, struct walk *w)
 {
     bool is_realigned = rule->kind == OTP_RULE_REALIGNED;
+    bool is_kept = rule->kind == OTP_RULE_KEPT;
     uintptr_t cfa = (is_realigned || rule->is_cfa_from_rbp ? w->bp : w->sp) +
                     (uintptr_t)(intptr_t)rule->cfa_offset;
-    if (is_realigned && !read_word(u, cfa, &cfa)) {
+    if ((is_realigned || is_kept) && !read_word(u, cfa, &cfa)) {
         return false;
     }
+    cfa += (uintptr_t)(intptr_t)rule->cfa_add;
     if (cfa <= w->sp || !read_word(u, cfa - 8, &w->pc)) {
         return false;
     }

@@ -168,6 +168,45 @@ NOINLINE static void walks_tree(const void *node, VISIT which, int depth)
     sink += (unsigned long)depth + **(const unsigned *const *)node;
 }
 
+/* Assembly that keeps the old stack pointer in an aligned frame, as cryptographic code does. */
+void keeps_stack_pointer(void);
+void called_from_assembly(void);
+extern const char kept_call[];
+__asm__(".text\n"
+        ".globl keeps_stack_pointer, kept_call\n"
+        ".type keeps_stack_pointer, @function\n"
+        "keeps_stack_pointer:\n"
+        ".cfi_startproc\n"
+        "mov %rsp, %rax\n"
+        ".cfi_def_cfa_register %rax\n"
+        "push %rbx\n"
+        ".cfi_offset %rbx, -16\n"
+        "push %rbp\n"
+        ".cfi_offset %rbp, -24\n"
+        "sub $0x150, %rsp\n"
+        "and $-64, %rsp\n"
+        "mov %rax, 152(%rsp)\n"
+        ".cfi_escape 0x0f, 6, 0x77, 0x98, 1, 6, 0x23, 8\n" /* breg7 152, deref, plus_uconst 8 */
+        "mov $7, %rbp\n"
+        "call called_from_assembly\n"
+        "kept_call:\n"
+        "mov 152(%rsp), %rsi\n"
+        ".cfi_def_cfa %rsi, 8\n"
+        "mov -16(%rsi), %rbp\n"
+        ".cfi_restore %rbp\n"
+        "mov -8(%rsi), %rbx\n"
+        ".cfi_restore %rbx\n"
+        "lea (%rsi), %rsp\n"
+        ".cfi_def_cfa_register %rsp\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size keeps_stack_pointer, . - keeps_stack_pointer\n");
+
+void called_from_assembly(void)
+{
+    sink += recurse(3, 11);
+}
+
 NOINLINE static void workload(void)
 {
     unsigned numbers[24];
@@ -182,6 +221,7 @@ NOINLINE static void workload(void)
     sink += strtoul(text, NULL, 10) + (unsigned long)(strstr(copy, "text") - copy) +
             (unsigned long)strcmp(copy, text);
     free(copy);
+    keeps_stack_pointer();
     regex_t r;
     if (regcomp(&r, "(te[x-z]t|[0-9]+) 3\\.1", REG_EXTENDED) == 0) {
         sink += (unsigned long)regexec(&r, text, 0, NULL, 0);
@@ -215,6 +255,12 @@ START_TEST(test_rules_see_what_libunwind_sees)
     __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
     workload();
     __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+    struct otp_known_rule known;
+    ck_assert(otp_rules_find((uintptr_t)kept_call - 1, &known));
+    ck_assert_int_eq(known.rule.kind, OTP_RULE_KEPT);
+    ck_assert_int_eq(known.rule.cfa_offset, 152);
+    ck_assert_int_eq(known.rule.cfa_add, 8);
+    ck_assert_int_eq(known.rule.rbp_offset, -24);
     printf("unwind: %lu instructions, %lu by rules, %lu frames, %lu different\n", result.seen,
            result.by_rules, result.frames, result.different);
     ck_assert_uint_ge(result.seen, 5000);
