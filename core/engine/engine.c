@@ -287,6 +287,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
         return;
     }
     struct otp_conf *conf = &otp_engine.conf;
+    otp_engine_log_start();
     otp_conf_load(conf, envp, report, NULL);
     note_place();
     otp_engine.pid = otp_sys_getpid();

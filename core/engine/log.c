@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "core/base/fmt.h"
 #include "core/base/sys.h"
@@ -12,11 +13,39 @@
 
 #define STDERR 2
 #define SHOWN_PATH 256U
+#define NOT_FOR_US (-4096) /* no error of the kernel's */
 
 static const char *level_name(enum otp_log_level level)
 {
     static const char *const names[] = {"", "error: ", "warning: ", "", "debug: "};
     return (size_t)level < OTP_ARRAY_LEN(names) ? names[level] : "";
+}
+
+/* What descriptor 2 was when the program began. */
+static struct stat first_stderr;
+static bool has_stderr;
+
+void otp_engine_log_start(void)
+{
+    has_stderr = OTP_SYS2(SYS_fstat, STDERR, &first_stderr) == 0;
+}
+
+/*
+ * A program that closes its standard error may get the number for a file of its own, or for a
+ * connection: nothing of ours must get there. What is to be had for the purpose is what it began
+ * with, a terminal or null device, or a file that is appended to, which is what logs are. flags are
+ * the host's.
+ */
+static bool is_for_messages(int fd, long flags)
+{
+    struct stat now;
+    if (OTP_SYS2(SYS_fstat, fd, &now) < 0) {
+        return false;
+    }
+    bool is_first =
+        has_stderr && now.st_dev == first_stderr.st_dev && now.st_ino == first_stderr.st_ino;
+    bool is_log = S_ISREG(now.st_mode) && flags >= 0 && (flags & O_APPEND) != 0;
+    return is_first || is_log || S_ISCHR(now.st_mode);
 }
 
 static bool has_room(int fd)
@@ -38,9 +67,9 @@ static int copy_stderr(void)
     }
     int fd = (int)OTP_SYS3(SYS_pidfd_getfd, host, STDERR, 0);
     otp_sys_close(host);
-    if (fd >= 0 && !has_room(fd)) {
+    if (fd >= 0 && (!is_for_messages(fd, OTP_SYS2(SYS_fcntl, fd, F_GETFL)) || !has_room(fd))) {
         otp_sys_close(fd);
-        return -1;
+        return NOT_FOR_US;
     }
     return fd;
 }
@@ -53,10 +82,15 @@ static int copy_stderr(void)
 static int open_host_stderr(void)
 {
     int fd = copy_stderr();
-    if (fd >= 0) {
+    if (fd >= 0 || fd == NOT_FOR_US) {
         return fd;
     }
-    return otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
+    fd = otp_sys_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, 0);
+    if (fd >= 0 && !is_for_messages(fd, -1)) {
+        otp_sys_close(fd);
+        return NOT_FOR_US;
+    }
+    return fd;
 }
 
 /* A number of 2 does not tell whose it is: what we open gets it when the host has closed its own.
@@ -67,7 +101,8 @@ static int open_stderr(bool *is_host_s)
     if (!*is_host_s) {
         return open_host_stderr();
     }
-    return has_room(STDERR) ? STDERR : -1;
+    bool is_fit = is_for_messages(STDERR, OTP_SYS2(SYS_fcntl, STDERR, F_GETFL));
+    return is_fit && has_room(STDERR) ? STDERR : -1;
 }
 
 static void put_line(int fd, enum otp_log_level level, const char *text, size_t len)

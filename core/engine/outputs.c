@@ -514,6 +514,8 @@ static void end_one(struct output *o)
     bool is_rescued = otp_sink_rescue(&o->sink.base);
     if (is_ending) {
         say_end(o, !is_rescued || o->oldest != NULL);
+    } else if (o->failing_ns != 0 && !o->has_peer) { /* another program is about to take over */
+        say_failure(o, "; the profile is lost unless exec fails");
     } else if (!is_rescued && !is_failing(o)) {
         struct otp_line line = {0};
         otp_sink_describe(&o->sink.base, &line);

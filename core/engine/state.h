@@ -48,6 +48,8 @@ struct otp_engine {
 
 extern struct otp_engine otp_engine;
 
+/* Remembers what standard error is, before the program can change it. Context: init. */
+void otp_engine_log_start(void);
 /* One line to where OTELPROF_LOG_FILE says, if the level is wanted. Context: init, worker. */
 void otp_engine_log(enum otp_log_level level, const char *text, size_t len);
 

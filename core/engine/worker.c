@@ -61,6 +61,7 @@ static bool has_own_copy;   /* it was made with a copy of the descriptor table *
 static uint32_t is_held;    /* none may be started: the host must be alone */
 static uint32_t is_settled; /* descriptors and folders are its own; futex */
 static uint64_t next_flush; /* monotonic ns; 0: not known yet */
+static uint64_t next_pump;  /* no output is touched before */
 static uint64_t asked_ns;    /* CPU time of requests to the control socket */
 static uint64_t asked_at_ns; /* this worker's CPU time when the one in hand came; 0: none */
 static uint64_t before_ns;  /* CPU time of the workers before this one */
@@ -198,6 +199,7 @@ static bool answer(void)
         /* Who asked is about to replace the program: the next file must not be caught half done. */
         uint64_t soonest = otp_sys_monotonic_ns() + TICK_NS;
         next_flush = next_flush < soonest ? soonest : next_flush;
+        next_pump = soonest;
     }
     if ((what & ~(uint32_t)OTP_REQUEST_FLUSH) != 0) {
         otp_perf_close_all();
@@ -295,7 +297,8 @@ static void run(void)
         if (now >= next_flush) {
             flush_in_time(now, interval);
         }
-        uint64_t next = earlier(otp_pipeline_look(), otp_pipeline_pump());
+        uint64_t pump = now < next_pump ? next_pump : otp_pipeline_pump();
+        uint64_t next = earlier(otp_pipeline_look(), pump);
         sleep_until(seen, earlier(next, earlier(next_flush, next_scan)));
     }
 }

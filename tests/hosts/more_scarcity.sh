@@ -42,6 +42,37 @@ done
 umount closed 2> /dev/null
 end
 
+begin "a full disk, and another program takes over: a line, and nothing half is left"
+if [ "$(id -u)" = 0 ] && mkdir -p short && mount -t tmpfs -o size=64k none short 2> /dev/null; then
+    mounts="$mounts $d/short"
+    head -c 65536 /dev/zero > short/filler
+    for round in 1 2 3 4 5; do
+        env LD_PRELOAD="$lib" OTELPROF_HEAP_INTERVAL=1 OTELPROF_OUTPUT="file:$d/short/%e-%p.otlp" \
+            bash -c 'x=$(printf "%05000d" 1); exec sleep 0' 2> prof.err
+        equal "exit status" 0 $?
+        equal "lines of the shell" 1 "$(grep -c 'short/bash-.*no space.*lost unless exec fails' prof.err)"
+    done
+    equal "files" filler "$(ls -A short)"
+    umount short
+else
+    skip "no file system can be mounted"
+fi
+end
+
+begin "standard error is closed and its number is a file of the program's own"
+cat > own2.pl << 'SCRIPT'
+close(STDIN); close(STDOUT); close(STDERR);
+open(A, ">a.out"); open(B, ">b.out"); open(C, ">c.out");
+syswrite(C, "one ".fileno(C)."\n");
+select(undef, undef, undef, 1.5);
+syswrite(C, "two\n");
+SCRIPT
+env LD_PRELOAD="$lib" OTELPROF_HEAP_INTERVAL=1 OTELPROF_INTERVAL=50ms OTELPROF_OUTPUT="file:/nonexistent/x.otlp" perl own2.pl 2> own2.err
+equal "exit status" 0 $?
+printf 'one 2\ntwo\n' > wanted
+same_file wanted c.out "the program's own file"
+end
+
 begin "a disk that is full, then has room"
 settings="$all OTELPROF_INTERVAL=50ms"
 mkdir -p full
