@@ -242,4 +242,26 @@ one_line err "-o OUT"
 equal "exit status of a missing file" 3 $?
 one_line err "no-such-file"
 end
+begin "debug information that the compiler has left in .dwo files"
+for wire in 4 5; do
+    mkdir split.$wire
+    (cd split.$wire && ${CXX:-g++} -std=gnu++17 -g -gdwarf-$wire -gsplit-dwarf -O2 -fno-omit-frame-pointer -Wl,--build-id -o "$work/bin/split_host" \
+        "$here/symbolize_host.cc") || bad "DWARF $wire: it does not compile"
+    ${CXX:-g++} -std=gnu++17 -g -gdwarf-$wire -O2 -fno-omit-frame-pointer -Wl,--build-id -o whole "$here/symbolize_host.cc"
+    for file in "$work/bin/split_host" whole; do
+        objcopy -O binary -j .text "$file" "$(basename "$file").text"
+    done
+    same_file whole.text split_host.text "DWARF $wire: the code, so that what is true of the one is of the other"
+    equal "files of debug information" 1 "$(find . "$work/bin" -name '*.dwo' | wc -l)"
+    OTELPROF_OUTPUT=file:$d/split.otlp OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000 LD_PRELOAD=$lib "$work/bin/split_host" 3000 > /dev/null
+    "$tool" symbolize -o split.jsonl split.otlp 2> err || bad "DWARF $wire: $(cat err)"
+    "$python" "$here/symbolize_truth.py" split.jsonl split_host whole > truth || bad "DWARF $wire: $(cat truth)"
+    grep -q ', [1-9][0-9]* with inlined calls' truth || bad "DWARF $wire: nothing was inlined: $(cat truth)"
+    # Without that file there are lines still, from the program itself, and names from its symbols.
+    find . "$work/bin" -name '*.dwo' -exec rm {} +
+    "$tool" symbolize -o less.otlp split.otlp 2> err || bad "DWARF $wire, without the .dwo file: $(cat err)"
+    "$tool" top -n 0 less.otlp | grep -q 'split_host' || bad "DWARF $wire: no name without the .dwo file"
+    rm split.otlp split.jsonl less.otlp
+done
+end
 finish

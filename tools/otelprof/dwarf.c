@@ -29,7 +29,8 @@ struct ranges {
 };
 
 struct unit {
-    Dwarf_Die *die;
+    Dwarf_Die *die;  /* as it stands in the program's file, with the table of lines */
+    Dwarf_Die whole; /* the same, or, where it is split, that of its .dwo file */
     Dwarf_Addr bias; /* of the unit's addresses against those of libdwfl */
     struct ranges functions;
     bool is_indexed;
@@ -195,7 +196,7 @@ static bool index_functions(struct unit *u)
     bool ok = true;
 
     u->is_indexed = true;
-    path[0] = *u->die;
+    path[0] = u->whole;
     if (dwarf_child(&path[0], &path[1]) != 0) {
         return true;
     }
@@ -216,6 +217,19 @@ static bool index_functions(struct unit *u)
     return ok;
 }
 
+/* The unit with all of its entries: a compiler may leave most of them in another file. */
+static Dwarf_Die whole_of(Dwarf_Die *die)
+{
+    Dwarf_Die split;
+    uint8_t type;
+
+    if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
+        type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit) {
+        return split;
+    }
+    return *die;
+}
+
 static bool add_unit(struct otp_dwarf *d, Dwarf_Die *die, Dwarf_Addr bias, size_t *capacity)
 {
     if (d->unit_count == *capacity) {
@@ -227,7 +241,7 @@ static bool add_unit(struct otp_dwarf *d, Dwarf_Die *die, Dwarf_Addr bias, size_
         d->units = units;
     }
     struct unit *u = &d->units[d->unit_count];
-    *u = (struct unit){.die = die, .bias = bias};
+    *u = (struct unit){.die = die, .whole = whole_of(die), .bias = bias};
     size_t before = d->unit_ranges.count;
     bool ok = add_ranges(&d->unit_ranges, die, d->unit_count);
     d->unit_count++;
@@ -293,13 +307,14 @@ static int64_t number_of(Dwarf_Die *die, unsigned attribute)
 }
 
 /* The file that number `attribute` of an entry names in its unit. */
-static const char *file_of(const struct unit *u, Dwarf_Die *die, unsigned attribute)
+static const char *file_of(struct unit *u, Dwarf_Die *die, unsigned attribute)
 {
     Dwarf_Files *files;
     size_t count;
     int64_t number = number_of(die, attribute);
 
-    if (dwarf_getsrcfiles(u->die, &files, &count) != 0 || number < 0 || (size_t)number >= count) {
+    if (dwarf_getsrcfiles(&u->whole, &files, &count) != 0 || number < 0 ||
+        (size_t)number >= count) {
         return NULL;
     }
     return dwarf_filesrc(files, (size_t)number, NULL, NULL);
@@ -373,19 +388,17 @@ static void place_by_line(struct unit *u, Dwarf_Addr address, struct otp_dwarf_f
     }
 }
 
-static size_t frames_of_unit(struct otp_dwarf *d, struct unit *u, Dwarf_Addr address,
-                             struct otp_dwarf_frame *out_frames)
+static size_t frames_of_unit(struct unit *u, Dwarf_Addr address, struct otp_dwarf_frame *out_frames)
 {
     Dwarf_Die dies[OTP_DWARF_DEPTH];
     Dwarf_Die function;
-    Dwarf_Addr unused;
     size_t count = 0;
 
     if (!u->is_indexed) {
         (void)index_functions(u); /* without memory for it some functions are not found */
     }
     const struct range *r = find_range(&u->functions, address);
-    if (r != NULL && dwarf_offdie(dwfl_module_getdwarf(d->module, &unused), r->what, &function)) {
+    if (r != NULL && dwarf_offdie(dwarf_cu_getdwarf(u->whole.cu), r->what, &function)) {
         count = collect(&function, address, dies);
     }
     memset(out_frames, 0, (count == 0 ? 1 : count) * sizeof(out_frames[0]));
@@ -413,5 +426,5 @@ size_t otp_dwarf_find(struct otp_dwarf *d, uint64_t vaddr, struct otp_dwarf_fram
         return 0;
     }
     struct unit *u = &d->units[r->what];
-    return frames_of_unit(d, u, address - u->bias, out_frames);
+    return frames_of_unit(u, address - u->bias, out_frames);
 }
