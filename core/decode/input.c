@@ -25,6 +25,7 @@
 #define BUDGET_FACTOR 24U
 #define BUDGET_BASE ((uint64_t)1 << 20)
 #define BUDGET_MAX ((uint64_t)8 << 30)
+#define MESSAGES_MAX 500000U /* of one file: an empty one is four bytes there and a record here */
 
 enum format {
     FORMAT_OTLP,
@@ -341,6 +342,10 @@ static enum otp_status decode_frames(struct adding *a, const struct content *c)
                           a->file->message_count == 0
                               ? "not a profile of a known format, or a message is cut off"
                               : "a message is cut off");
+        }
+        if (a->file->message_count >= MESSAGES_MAX) {
+            return refuse(a, OTP_TOO_LARGE, c->off + pos,
+                          "the file has more than 500000 messages");
         }
         struct content frame = {
             .bytes = c->bytes + pos + FRAME_HEAD, .size = len, .off = c->off + pos + FRAME_HEAD};

@@ -117,4 +117,11 @@ print(len(cases), "inputs looked at,", bad, "failed")
 sys.exit(bad > 0 or not cases)
 P
 end
+
+begin "a small file of very many empty messages is refused"
+head -c 8000000 /dev/zero | gzip -c > zeros.gz
+"$tool" info zeros.gz > out 2> err
+equal "exit status" 3 $?
+one_line err "zeros.gz: offset 2000000 of the unpacked data" "more than 500000 messages"
+end
 finish
