@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Small blocks: four size classes for each power of two from 32 bytes to 4 KiB, carved from chunks
- * of 256 KiB and kept on free lists. Larger blocks get a mapping each, so that they return to the
- * system when freed. Every block has a 16-byte header with its capacity.
+ * of up to 256 KiB and kept on free lists. Larger blocks get a mapping each, so that they return to
+ * the system when freed. Every block has a 16-byte header with its capacity.
  */
 #include "core/base/heap.h"
 
@@ -14,7 +14,9 @@
 #include "core/base/annot.h"
 #include "core/base/sys.h"
 
-#define CHUNK_BYTES ((size_t)256 << 10)
+#define CHUNK_BYTES ((size_t)256 << 10) /* less below a limit of CHUNK_PART of them */
+#define CHUNK_BYTES_MIN ((size_t)8 << 10)
+#define CHUNK_PART 16U
 #define SMALL_MAX ((size_t)4096)
 #define PAGE ((size_t)4096)
 #define HUGE_PAGE ((size_t)2 << 20)
@@ -146,9 +148,18 @@ static void *alloc_large(struct otp_heap *h, size_t size)
     return hd + 1;
 }
 
+static size_t chunk_bytes(const struct otp_heap *h)
+{
+    size_t bytes = CHUNK_BYTES;
+    while (bytes > CHUNK_BYTES_MIN && bytes > h->limit_bytes / CHUNK_PART) {
+        bytes /= 2;
+    }
+    return bytes;
+}
+
 static bool refill(struct otp_heap *h)
 {
-    struct otp_heap_chunk *c = map_chunk(h, CHUNK_BYTES);
+    struct otp_heap_chunk *c = map_chunk(h, chunk_bytes(h));
     if (c == NULL) {
         return false;
     }

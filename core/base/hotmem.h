@@ -10,6 +10,8 @@
 
 /* The most that hot code may map in all, in bytes. Context: init. */
 void otp_hotmem_set_limit(size_t bytes);
+/* That many bytes. Context: any. */
+size_t otp_hotmem_limit(void);
 /* Zeroed pages, or NULL past the limit or when the system has none. Context: hot. */
 void *otp_hotmem_map(size_t bytes);
 /* Returns a piece that no other thread has seen yet. Context: hot. */

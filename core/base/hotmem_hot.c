@@ -14,6 +14,11 @@ void otp_hotmem_set_limit(size_t bytes)
     otp_store_relaxed(&limit_bytes, bytes);
 }
 
+size_t otp_hotmem_limit(void)
+{
+    return otp_load_relaxed(&limit_bytes);
+}
+
 void *otp_hotmem_map(size_t bytes)
 {
     size_t before = otp_add_relaxed(&used_bytes, bytes);

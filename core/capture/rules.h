@@ -9,6 +9,7 @@
 #define OTP_CAPTURE_RULES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/capture/cfi.h"
@@ -18,6 +19,8 @@ struct otp_known_rule {
     uint32_t object; /* number of the object that holds the address */
 };
 
+/* Sizes the table, which takes at most so many bytes. Before its first use. Context: init. */
+void otp_rules_set_limit(size_t bytes);
 /* Looks addr up; false: not known. Context: hot. */
 bool otp_rules_find(uintptr_t addr, struct otp_known_rule *out);
 /* Remembers a rule for addr. Context: hot. */

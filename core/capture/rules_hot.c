@@ -8,7 +8,8 @@
 #include "core/base/map.h"
 #include "core/capture/capture.h"
 
-#define SLOTS 16384U
+#define SLOT_BITS_MIN 8U
+#define SLOT_BITS_MAX 14U
 #define KEY_BUSY UINT64_C(1) /* no key: its address would be 0 */
 #define CFA_BITS 22
 #define RBP_BITS 21
@@ -20,10 +21,20 @@ struct slot {
 };
 
 static struct slot *table;
+static uint32_t slot_bits = SLOT_BITS_MAX;
+
+void otp_rules_set_limit(size_t bytes)
+{
+    uint32_t bits = SLOT_BITS_MAX;
+    while (bits > SLOT_BITS_MIN && sizeof(*table) << bits > bytes) {
+        bits--;
+    }
+    slot_bits = bits;
+}
 
 static struct slot *get_table(void)
 {
-    return otp_hotmem_share((otp_hotmem_slot *)&table, SLOTS * sizeof(*table));
+    return otp_hotmem_share((otp_hotmem_slot *)&table, sizeof(*table) << slot_bits);
 }
 
 static uint64_t key_of(uintptr_t addr)
@@ -33,10 +44,8 @@ static uint64_t key_of(uintptr_t addr)
 
 static struct slot *slot_of(struct slot *t, uint64_t key)
 {
-    return &t[(key * 0x9e3779b97f4a7c15U) >> 50];
+    return &t[(key * 0x9e3779b97f4a7c15U) >> (64 - slot_bits)];
 }
-
-_Static_assert(SLOTS == 1U << (64 - 50), "the shift above");
 
 static uint64_t mask_of(unsigned bits)
 {

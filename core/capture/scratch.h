@@ -2,7 +2,7 @@
 /*
  * Stacks that capture runs on, so that it needs next to nothing of the host's stack, which may be
  * that of a coroutine or nearly used up. A few are shared by all threads: as many are needed as
- * captures run at the same moment.
+ * captures run at the same moment, and there are fewer where memory is short.
  *
  * I1  All signals are blocked while code runs on a scratch stack (otp_sys_block_signals; a tick has
  * them blocked already): the host's handlers run on the stack that they interrupt, need any amount
@@ -16,9 +16,12 @@
 #include <stdint.h>
 
 #define OTP_SCRATCH_BYTES ((size_t)64 << 10) /* of each; aligned to this */
-#define OTP_SCRATCH_COUNT 32U
+#define OTP_SCRATCH_COUNT 32U                /* at most */
+#define OTP_SCRATCH_COUNT_MIN 2U
+#define OTP_SCRATCH_PART 4U /* of the limit of hot memory, for all of them: one part in so many */
 
-/* Maps the stacks; false: no memory. Context: init. */
+/* Maps as many stacks as their part of the limit allows; false: no memory for the fewest. Context:
+ * init. */
 bool otp_scratch_init(void);
 /* Takes a free stack: its number plus 1, or 0 when all are in use. Context: hot. */
 uint32_t otp_scratch_claim(void);

@@ -6,20 +6,41 @@
 #include "core/capture/arch.h"
 
 static uintptr_t first_base;
-static uint32_t taken_bits;
+static uint32_t stack_count;
+static uint32_t taken_bits; /* those that do not exist are always taken */
 
 _Static_assert(OTP_SCRATCH_COUNT == 32, "one bit each");
+
+static uint32_t count_for(size_t limit)
+{
+    size_t count = limit / OTP_SCRATCH_PART / OTP_SCRATCH_BYTES;
+    count = count < OTP_SCRATCH_COUNT ? count : OTP_SCRATCH_COUNT;
+    return count > OTP_SCRATCH_COUNT_MIN ? (uint32_t)count : OTP_SCRATCH_COUNT_MIN;
+}
+
+/* Gives back what lies before and behind the aligned part of a mapping of one stack more. */
+static void trim(uintptr_t map, uintptr_t base)
+{
+    size_t before = base - map;
+    if (before > 0) {
+        otp_hotmem_unmap((void *)map, before);
+    }
+    otp_hotmem_unmap((void *)(base + stack_count * OTP_SCRATCH_BYTES), OTP_SCRATCH_BYTES - before);
+}
 
 bool otp_scratch_init(void)
 {
     if (first_base != 0) {
         return true;
     }
-    uintptr_t p = (uintptr_t)otp_hotmem_map((OTP_SCRATCH_COUNT + 1) * OTP_SCRATCH_BYTES);
+    stack_count = count_for(otp_hotmem_limit());
+    uintptr_t p = (uintptr_t)otp_hotmem_map((stack_count + 1) * OTP_SCRATCH_BYTES);
     if (p == 0) {
         return false;
     }
     first_base = (p + OTP_SCRATCH_BYTES - 1) & ~(OTP_SCRATCH_BYTES - 1);
+    trim(p, first_base);
+    otp_scratch_forget();
     return true;
 }
 
@@ -45,7 +66,7 @@ void otp_scratch_release(uint32_t taken)
 
 void otp_scratch_forget(void)
 {
-    otp_store_relaxed(&taken_bits, 0);
+    otp_store_relaxed(&taken_bits, stack_count == 32 ? 0 : UINT32_MAX << stack_count);
 }
 
 void *otp_scratch_base(uint32_t taken)
@@ -60,5 +81,5 @@ void *otp_scratch_own_base(void)
 
 bool otp_scratch_holds(uintptr_t sp)
 {
-    return sp - first_base < OTP_SCRATCH_COUNT * OTP_SCRATCH_BYTES;
+    return sp - first_base < stack_count * OTP_SCRATCH_BYTES;
 }

@@ -417,6 +417,7 @@ void otp_conf_load(struct otp_conf *conf, char *const *envp, otp_conf_report rep
             load_option(&l, &options[i]);
         }
     }
+    conf->otlp.headers_are_own = is_set(&l, "OTEL_EXPORTER_OTLP_PROFILES_HEADERS");
     choose_standard_output(&l);
     report_unknown_names(&l, envp);
     report_config_file(&l, envp);

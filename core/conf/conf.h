@@ -76,6 +76,7 @@ struct otp_conf_otlp {
     bool endpoint_is_whole;   /* OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT: use as it is, add no path */
     enum otp_otlp_protocol protocol;
     struct otp_text headers; /* key=value list, percent-encoded; secret: never log it */
+    bool headers_are_own;    /* of OTEL_EXPORTER_OTLP_PROFILES_HEADERS */
     uint64_t timeout_ms;     /* 0: no limit */
     enum otp_otlp_compression compression;
     struct otp_text certificate; /* paths; empty: not set */

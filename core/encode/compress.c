@@ -8,12 +8,21 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#define GZIP_WINDOW (MAX_WBITS + 16) /* 16: a gzip head instead of zlib's */
-#define GZIP_MEM_LEVEL 8
-#define GZIP_STEP ((size_t)32 << 10)
+#define GZIP_HEAD 16 /* added to the window: a gzip head instead of zlib's */
+#define GZIP_STEP ((size_t)8 << 10)
 #define LEVEL_MIN 1
 #define LEVEL_MAX 9
-#define ZSTD_TABLE_LOG 17U /* tables that keep every level's workspace under 4 MiB */
+
+/* From the best that is worth its memory to what there is nearly always memory for. */
+static const struct {
+    int window;
+    int mem_level;
+} gzip_shapes[] = {{MAX_WBITS, 8}, {12, 5}, {10, 2}};
+
+static const struct {
+    unsigned window_log; /* at most */
+    unsigned table_log;  /* 17: tables that keep every level's workspace under 4 MiB */
+} zstd_shapes[] = {{31, 17}, {13, 11}, {10, 8}};
 
 static int clamp_level(int level)
 {
@@ -61,26 +70,35 @@ static bool deflate_all(z_stream *z, const void *in, size_t len, struct otp_buf 
     return result == Z_STREAM_END;
 }
 
+static bool gzip_begin(struct otp_heap *heap, z_stream *z, int level, size_t shape)
+{
+    memset(z, 0, sizeof(*z));
+    z->zalloc = gzip_alloc;
+    z->zfree = heap_free;
+    z->opaque = heap;
+    return deflateInit2(z, clamp_level(level), Z_DEFLATED, gzip_shapes[shape].window + GZIP_HEAD,
+                        gzip_shapes[shape].mem_level, Z_DEFAULT_STRATEGY) == Z_OK;
+}
+
+/* With as large a window as there is memory for, with what comes out. */
 enum otp_status otp_gzip(struct otp_heap *heap, const void *in, size_t len, int level,
                          struct otp_buf *out)
 {
     size_t before = out->len;
-    size_t refused = out->heap->failures;
-    z_stream z;
+    enum otp_status status = OTP_NO_MEMORY;
     if (!otp_buf_ok(out)) {
         return OTP_NO_MEMORY;
     }
-    memset(&z, 0, sizeof(z));
-    z.zalloc = gzip_alloc;
-    z.zfree = heap_free;
-    z.opaque = heap;
-    if (deflateInit2(&z, clamp_level(level), Z_DEFLATED, GZIP_WINDOW, GZIP_MEM_LEVEL,
-                     Z_DEFAULT_STRATEGY) != Z_OK) {
-        return OTP_NO_MEMORY;
+    for (size_t i = 0; i < OTP_ARRAY_LEN(gzip_shapes) && status == OTP_NO_MEMORY; i++) {
+        size_t refused = out->heap->failures;
+        z_stream z;
+        if (gzip_begin(heap, &z, level, i)) {
+            bool ok = deflate_all(&z, in, len, out);
+            (void)deflateEnd(&z);
+            status = ok ? OTP_OK : undo(out, before, refused);
+        }
     }
-    bool ok = deflate_all(&z, in, len, out);
-    (void)deflateEnd(&z);
-    return ok ? OTP_OK : undo(out, before, refused);
+    return status;
 }
 
 static void *zstd_alloc(void *heap, size_t size)
@@ -88,17 +106,24 @@ static void *zstd_alloc(void *heap, size_t size)
     return otp_heap_alloc(heap, size);
 }
 
-static bool set_up(ZSTD_CCtx *c, size_t len, int level)
+static int lesser(unsigned a, unsigned b)
 {
+    return (int)(a < b ? a : b);
+}
+
+static bool set_up(ZSTD_CCtx *c, size_t len, int level, size_t shape)
+{
+    const unsigned tables = zstd_shapes[shape].table_log;
     ZSTD_compressionParameters p = ZSTD_getCParams(level, len, 0);
-    p.hashLog = p.hashLog > ZSTD_TABLE_LOG ? ZSTD_TABLE_LOG : p.hashLog;
-    p.chainLog = p.chainLog > ZSTD_TABLE_LOG ? ZSTD_TABLE_LOG : p.chainLog;
     const struct {
         ZSTD_cParameter name;
         int value;
     } parameters[] = {
-        {ZSTD_c_compressionLevel, level},   {ZSTD_c_hashLog, (int)p.hashLog},
-        {ZSTD_c_chainLog, (int)p.chainLog}, {ZSTD_c_checksumFlag, 1},
+        {ZSTD_c_compressionLevel, level},
+        {ZSTD_c_windowLog, lesser(p.windowLog, zstd_shapes[shape].window_log)},
+        {ZSTD_c_hashLog, lesser(p.hashLog, tables)},
+        {ZSTD_c_chainLog, lesser(p.chainLog, tables)},
+        {ZSTD_c_checksumFlag, 1},
         {ZSTD_c_contentSizeFlag, 1},
     };
     for (size_t i = 0; i < OTP_ARRAY_LEN(parameters); i++) {
@@ -127,13 +152,14 @@ enum otp_status otp_zstd(struct otp_heap *heap, const void *in, size_t len, int 
     if (to == NULL) {
         return undo(out, before, refused);
     }
-    ZSTD_CCtx *c = ZSTD_createCCtx_advanced(memory);
-    if (c == NULL) {
-        return OTP_NO_MEMORY;
+    size_t n = SIZE_MAX; /* an error */
+    for (size_t i = 0; i < OTP_ARRAY_LEN(zstd_shapes) && ZSTD_isError(n); i++) {
+        ZSTD_CCtx *c = ZSTD_createCCtx_advanced(memory);
+        if (c != NULL && set_up(c, len, clamp_level(level), i)) {
+            n = ZSTD_compress2(c, to, bound, in, len);
+        }
+        (void)ZSTD_freeCCtx(c);
     }
-    size_t n =
-        set_up(c, len, clamp_level(level)) ? ZSTD_compress2(c, to, bound, in, len) : SIZE_MAX;
-    (void)ZSTD_freeCCtx(c);
     if (ZSTD_isError(n)) {
         return OTP_NO_MEMORY;
     }

@@ -25,6 +25,7 @@
 #include "core/capture/capture.h"
 #include "core/capture/ids.h"
 #include "core/capture/perf.h"
+#include "core/capture/rules.h"
 #include "core/capture/scratch.h"
 #include "core/capture/signals.h"
 #include "core/capture/slot.h"
@@ -40,6 +41,7 @@
 #include "core/resource/resource.h"
 
 #define RING_BYTES 16384U
+#define RULES_PART 8U /* of the unwinding rules in hot memory: one part in so many */
 #define SIGNAL_SET_BYTES 8
 #define ASK_AGAIN 20 /* times, 1 ms apart */
 #define START_HEAP_BYTES ((size_t)4 << 20)
@@ -118,7 +120,10 @@ static void apply_settings(const struct otp_conf *conf)
         ring *= 2;
     }
     otp_settings.ring_bytes = ring;
-    otp_hotmem_set_limit((size_t)conf->memory_limit_bytes / 2);
+    size_t hot = (size_t)conf->memory_limit_bytes / 2;
+    otp_hotmem_set_limit(hot);
+    otp_rules_set_limit(hot / RULES_PART);
+    otp_ledger_set_limit(hot);
     otp_ledger_set_tag_limit((size_t)conf->memory_limit_bytes / OTP_ENGINE_TAG_PART);
 }
 
@@ -313,7 +318,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     }
     if (!otp_scratch_init() || !otp_signals_start(conf->cpu, otp_engine_stop)) {
         static const char text[] = "not enough memory or signals to start; the program runs on";
-        otp_engine_log(OTP_LOG_WARN, text, sizeof(text) - 1);
+        otp_engine_log(OTP_LOG_ERROR, text, sizeof(text) - 1);
         otp_store_release(&otp_capture_state, OTP_CAPTURE_ENDED);
         otp_signals_stop();
         return;

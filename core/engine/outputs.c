@@ -209,7 +209,7 @@ static void log_note(struct output *o)
             otp_line_str(&line, "; the same or the like before: ");
             otp_line_u64(&line, count);
         }
-        otp_engine_log(OTP_LOG_WARN, line.text, line.len);
+        otp_engine_log(is_error ? OTP_LOG_ERROR : OTP_LOG_WARN, line.text, line.len);
     } else if (has_sent && otp_trouble_ends(&o->refusal, &count)) {
         line.len = 0;
         otp_sink_describe(&o->sink.base, &line);
@@ -385,6 +385,19 @@ static bool as_text(enum otp_format wanted, struct otp_message *m, struct otp_bu
     return status == OTP_OK;
 }
 
+/* A profile is lost before the sink has seen it. */
+static void say_no_memory(struct output *o)
+{
+    uint64_t before;
+    uint64_t kind = otp_trouble_kind("memory", 0);
+    if (otp_trouble_comes(&o->refusal, kind, otp_sys_monotonic_ns(), &before)) {
+        struct otp_line line = {0};
+        otp_line_str(&line, "a profile is lost, it needs more than OTELPROF_MEMORY_LIMIT: ");
+        otp_sink_describe(&o->sink.base, &line);
+        otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+    }
+}
+
 static void put(struct output *o, const struct otp_message *message, uint64_t deadline_ns)
 {
     struct otp_message m = *message;
@@ -399,6 +412,7 @@ static void put(struct output *o, const struct otp_message *message, uint64_t de
     if (!as_text(o->sink.base.format, &m, &text) ||
         !compressed(o->sink.base.compression, &m, &out)) {
         otp_count(OTP_COUNT_EXPORT, 1);
+        say_no_memory(o);
     } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
         log_failure(o);
         if (o->sink.base.is_hopeless) {

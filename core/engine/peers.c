@@ -69,6 +69,8 @@ static enum otp_status open_otlp(union otp_peer *p, const struct otp_output *o,
         .is_insecure = conf->insecure,
         .compression = compression_of(conf->compression),
         .headers = conf->headers,
+        .headers_name = conf->headers_are_own ? "OTEL_EXPORTER_OTLP_PROFILES_HEADERS"
+                                              : "OTEL_EXPORTER_OTLP_HEADERS",
         .tls = {.ca_path = conf->certificate,
                 .key_path = conf->client_key,
                 .cert_path = conf->client_certificate},

@@ -41,9 +41,13 @@
 /* What a sample with a span and labels costs on its way through a flush, in all, with reserves. */
 #define TAG_SHARE_BYTES 512
 #define PERIODS_MAX 8 /* in one flush */
+/* Below such a share tables of symbols may take three eighths of it and leave the rest for the
+ * message: with more they find room as they come. */
+#define NAMES_APART_BYTES ((size_t)2 << 20)
 #define MAX_RESOURCE_ATTRS OTP_RESOURCE_ATTRS_MAX
 
 static struct otp_heap heap;       /* everything that outlives a flush */
+static struct otp_heap name_heap;  /* tables of symbols, where memory is short */
 static struct otp_heap flush_heap; /* builders and their ids; emptied when it has grown large */
 /* CPU samples by the period that they were taken with, so that each profile states a true one. */
 static struct otp_paced times[PERIODS_MAX];
@@ -139,7 +143,9 @@ bool otp_pipeline_open(void)
     const struct otp_conf *conf = &otp_engine.conf;
     size_t share = (size_t)conf->memory_limit_bytes / 4;
     /* In a fork child the parent's pages are not there: forgotten, not given back. */
-    otp_heap_init(&heap, share);
+    size_t for_names = share < NAMES_APART_BYTES ? share * 3 / 8 : 0;
+    otp_heap_init(&heap, share - for_names);
+    otp_heap_init(&name_heap, for_names);
     otp_heap_init(&flush_heap, share);
     for (size_t i = 0; i < PERIODS_MAX; i++) {
         otp_timetable_init(&times[i].table, &heap, &tags);
@@ -152,7 +158,7 @@ bool otp_pipeline_open(void)
     tags.max_values = conf->max_labels;
     tags.max_uses = (uint32_t)(share / TAG_SHARE_BYTES);
     tags.max_entries = tags.max_uses;
-    otp_modules_init(&modules, &heap);
+    otp_modules_init(&modules, for_names > 0 ? &name_heap : &heap);
     otp_builders_forget();
     range_start_ns = otp_engine.start_ns;
     flush_number = 0;
@@ -435,7 +441,7 @@ void otp_pipeline_numbers(struct otp_pipeline_numbers *out)
         out->waiting += times[i].table.entry_count;
     }
     out->flushes = flush_number;
-    out->bytes = heap.mapped_bytes + flush_heap.mapped_bytes;
+    out->bytes = heap.mapped_bytes + name_heap.mapped_bytes + flush_heap.mapped_bytes;
 }
 
 void otp_pipeline_collect(void)

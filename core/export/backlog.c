@@ -33,7 +33,12 @@ static void note_spool(struct otp_backlog *b, const char *what)
         return;
     }
     b->is_spool_failing = true;
-    note->len = 0;
+    if (b->sink->is_note_of_error && !b->sink->is_note_of_refusal && note->len > 0) {
+        otp_line_str(note, "; "); /* behind what else is wrong with the settings */
+    } else {
+        note->len = 0;
+        b->sink->is_note_of_refusal = false;
+    }
     b->sink->is_note_of_error = true;
     otp_line_str(note, "the folder of OTELPROF_SPOOL cannot be ");
     otp_line_str(note, what);

@@ -4,6 +4,10 @@
 #include <string.h>
 
 #include "core/base/annot.h"
+#include "core/base/utf8.h"
+
+#define SHOWN_NAME_MAX 32U
+#define SHOWN_REFUSALS 4U
 
 static int hex_value(char c)
 {
@@ -35,16 +39,22 @@ static bool decode(struct otp_text text, char *out, size_t *out_len)
     return true;
 }
 
-/* A token of RFC 9110, 5.6.2; made lower case in place. */
+/* Of a token: RFC 9110, 5.6.2. */
+static bool is_name_char(char c)
+{
+    char lower = (char)(c | 0x20);
+    return (lower >= 'a' && lower <= 'z') || (c >= '0' && c <= '9') ||
+           (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
+}
+
+/* Made lower case in place. */
 static bool make_name(char *s, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
-        bool is_upper = s[i] >= 'A' && s[i] <= 'Z';
-        s[i] = is_upper ? (char)(s[i] | 0x20) : s[i];
-        bool is_alnum = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= '0' && s[i] <= '9');
-        if (!is_alnum && (s[i] == '\0' || strchr("!#$%&'*+-.^_`|~", s[i]) == NULL)) {
+        if (!is_name_char(s[i])) {
             return false;
         }
+        s[i] = s[i] >= 'A' && s[i] <= 'Z' ? (char)(s[i] | 0x20) : s[i];
     }
     return len > 0;
 }
@@ -80,35 +90,93 @@ static bool is_reserved(struct otp_text name)
     return false;
 }
 
-static bool add(struct otp_headers *h, struct otp_text entry, size_t *used)
+/* An entry before and behind its first "="; without one all of it is value. */
+static void split(struct otp_text entry, struct otp_text *name, struct otp_text *value)
 {
     const char *equals = memchr(entry.data, '=', entry.len);
+    size_t len = equals == NULL ? 0 : (size_t)(equals - entry.data);
+    size_t skipped = equals == NULL ? 0 : len + 1;
+    *name = otp_text_trim(otp_text_make(entry.data, len));
+    *value = otp_text_trim(otp_text_make(entry.data + skipped, entry.len - skipped));
+}
+
+/* NULL, or why the entry cannot be used. */
+static const char *add(struct otp_headers *h, struct otp_text entry, size_t *used)
+{
+    struct otp_text name;
+    struct otp_text value;
     size_t name_len;
     size_t value_len;
 
-    if (equals == NULL || h->count == OTP_HEADERS_MAX) {
-        return false;
+    if (memchr(entry.data, '=', entry.len) == NULL) {
+        return "it has no =";
     }
-    struct otp_text name = otp_text_trim(otp_text_make(entry.data, (size_t)(equals - entry.data)));
-    struct otp_text value =
-        otp_text_trim(otp_text_make(equals + 1, entry.len - (size_t)(equals - entry.data) - 1));
+    if (h->count == OTP_HEADERS_MAX) {
+        return "there are too many";
+    }
+    split(entry, &name, &value);
     char *to = h->store + *used;
-    if (!decode(name, to, &name_len) || !make_name(to, name_len) ||
-        is_reserved(otp_text_make(to, name_len)) || !decode(value, to + name_len, &value_len) ||
-        !is_value(to + name_len, value_len)) {
-        return false;
+    if (!decode(name, to, &name_len) || !make_name(to, name_len)) {
+        return "that is no name of a header";
+    }
+    if (is_reserved(otp_text_make(to, name_len))) {
+        return "it belongs to the request itself";
+    }
+    if (!decode(value, to + name_len, &value_len)) {
+        return "the value is not percent-encoded";
+    }
+    if (!is_value(to + name_len, value_len)) {
+        return "the value has a character that no header may have";
     }
     h->items[h->count].name = otp_text_make(to, name_len);
     h->items[h->count].value = otp_text_trim(otp_text_make(to + name_len, value_len));
     h->count++;
     *used += name_len + value_len;
-    return true;
+    return NULL;
 }
 
-bool otp_headers_parse(struct otp_headers *h, struct otp_heap *heap, struct otp_text list)
+/*
+ * Of a name what is like one: "Authorization: Bearer x==" has all of the secret before its "=".
+ */
+static void refuse(struct otp_headers *h, size_t number, struct otp_text entry, const char *reason,
+                   struct otp_line *why)
+{
+    struct otp_text name;
+    struct otp_text value;
+    split(entry, &name, &value);
+    size_t len = 0;
+    while (len < name.len && is_name_char(name.data[len])) {
+        len++;
+    }
+    h->refused++;
+    if (h->refused > SHOWN_REFUSALS) {
+        return;
+    }
+    otp_line_str(why, h->refused > 1 ? "; header " : "header ");
+    otp_line_u64(why, number);
+    if (len > 0) {
+        otp_line_str(why, " \"");
+        otp_utf8_show(why, otp_text_make(name.data, len), SHOWN_NAME_MAX);
+        otp_line_str(why, len < name.len ? "...\"" : "\"");
+    }
+    otp_line_str(why, " is ignored: ");
+    otp_line_str(why, reason);
+}
+
+static void tell_rest(const struct otp_headers *h, struct otp_line *why)
+{
+    if (h->refused > SHOWN_REFUSALS) {
+        otp_line_str(why, "; so are others: ");
+        otp_line_u64(why, h->refused - SHOWN_REFUSALS);
+    }
+}
+
+bool otp_headers_parse(struct otp_headers *h, struct otp_heap *heap, struct otp_text list,
+                       struct otp_line *why)
 {
     size_t used = 0;
     size_t begin = 0;
+    size_t number = 0;
 
     memset(h, 0, sizeof(*h));
     h->heap = heap;
@@ -123,11 +191,14 @@ bool otp_headers_parse(struct otp_headers *h, struct otp_heap *heap, struct otp_
             end++;
         }
         struct otp_text entry = otp_text_trim(otp_text_make(list.data + begin, end - begin));
-        if (entry.len > 0 && !add(h, entry, &used)) {
-            h->refused++;
+        const char *reason = entry.len > 0 ? add(h, entry, &used) : NULL;
+        number++;
+        if (reason != NULL) {
+            refuse(h, number, entry, reason, why);
         }
         begin = end + 1;
     }
+    tell_rest(h, why);
     return h->store != NULL;
 }
 

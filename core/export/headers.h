@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/fmt.h"
 #include "core/base/heap.h"
 #include "core/base/text.h"
 
@@ -31,9 +32,12 @@ struct otp_headers {
 /*
  * Reads a list of name=value with commas between them, values percent-encoded (W3C Baggage without
  * properties). Entries that cannot be used are counted and left out: so are names that belong to
- * the request itself, as Content-Length. False: no memory. Context: worker.
+ * the request itself, as Content-Length. What is wrong with them is put behind what why holds: of
+ * the entry itself no more than the name, and nothing where what stands there may be a secret.
+ * False: no memory. Context: worker.
  */
-bool otp_headers_parse(struct otp_headers *h, struct otp_heap *heap, struct otp_text list);
+bool otp_headers_parse(struct otp_headers *h, struct otp_heap *heap, struct otp_text list,
+                       struct otp_line *why);
 /* Clears and frees everything. */
 void otp_headers_fini(struct otp_headers *h);
 

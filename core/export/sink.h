@@ -60,7 +60,7 @@ struct otp_sink {
     uint64_t unconfirmed_messages; /* sent, but perhaps not read: of protocols without receipts */
     struct otp_line note;          /* something for the log, see otp_sink_take_note */
     bool is_note_of_refusal;       /* the peer said it, of a message */
-    bool is_note_of_error;         /* a setting cannot be used */
+    bool is_note_of_error;         /* a setting cannot be used, or a message is lost */
     bool is_hopeless;              /* what it is to write to will never take a message */
 };
 

@@ -45,7 +45,8 @@ struct otp_sink_otlp_options {
     bool is_json;     /* not for gRPC */
     bool is_insecure; /* gRPC without a scheme: without TLS */
     enum otp_compression compression;
-    struct otp_text headers; /* as in the environment variable */
+    struct otp_text headers;  /* as in the environment variable */
+    const char *headers_name; /* of that variable, static; may be NULL */
     struct otp_tls_options tls;
     struct otp_text user_agent;
     uint64_t timeout_ns; /* of one attempt; 0: none */

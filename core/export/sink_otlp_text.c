@@ -89,13 +89,15 @@ static bool decide_tls(const struct otp_sink_otlp *k, bool *out_tls)
     return k->url.host.len > 0 && (k->options.is_grpc || is_http);
 }
 
-static void note_refused_headers(struct otp_sink_otlp *k)
+static void note_refused_headers(struct otp_sink_otlp *k, const struct otp_line *why)
 {
     if (k->headers.refused > 0) {
-        otp_line_u64(&k->base.note, k->headers.refused);
-        otp_line_str(&k->base.note, " of the headers of OTEL_EXPORTER_OTLP_HEADERS cannot be used; "
-                                    "allowed are name=value pairs, percent-encoded, of names that "
-                                    "do not belong to the request itself");
+        k->base.note.len = 0;
+        k->base.is_note_of_error = true;
+        const char *name = k->options.headers_name;
+        otp_line_str(&k->base.note, name == NULL ? "the headers" : name);
+        otp_line_str(&k->base.note, ": ");
+        otp_line_bytes(&k->base.note, why->text, why->len);
     }
 }
 
@@ -120,8 +122,9 @@ enum otp_status otp_sink_otlp_set_up(struct otp_sink_otlp *k)
     };
     otp_conn_init(&k->conn, &c);
     struct otp_text list = k->options.headers;
+    struct otp_line why = {0};
     k->options.headers = (struct otp_text){0}; /* a secret: not borrowed, read once */
-    if (!copy_texts(k) || !otp_headers_parse(&k->headers, k->options.heap, list)) {
+    if (!copy_texts(k) || !otp_headers_parse(&k->headers, k->options.heap, list, &why)) {
         otp_sink_otlp_fail(k, "prepare for", (struct otp_tls_fault){.error = ENOMEM});
         return OTP_NO_MEMORY;
     }
@@ -146,7 +149,7 @@ enum otp_status otp_sink_otlp_set_up(struct otp_sink_otlp *k)
     c.host = k->url.host;
     c.tls = k->options.tls;
     otp_conn_init(&k->conn, &c);
-    note_refused_headers(k);
+    note_refused_headers(k, &why);
     open_spool(k);
     return OTP_OK;
 }
@@ -240,6 +243,7 @@ void otp_sink_otlp_note_outcome(struct otp_sink_otlp *k, const struct otp_outcom
     struct otp_line *n = &k->base.note;
     n->len = 0;
     k->base.is_note_of_refusal = true;
+    k->base.is_note_of_error = o->kind == OTP_OUTCOME_REFUSED;
     put_target(k, n);
     if (o->kind == OTP_OUTCOME_REFUSED) {
         otp_line_str(n, " has refused a profile for good: ");

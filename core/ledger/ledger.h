@@ -74,6 +74,9 @@ uint64_t otp_ledger_count(void);
 
 /* The most memory that accounts with tags may take; 0 is none of them. Context: init. */
 void otp_ledger_set_tag_limit(size_t bytes);
+/* Sizes the tables for a limit of hot memory of so many bytes. Before the first account. Context:
+ * init. */
+void otp_ledger_set_limit(size_t bytes);
 /*
  * The account of a stack's account and a tag; NULL at the limit. Only inside capture, with the
  * handlers of the thread blocked. Context: hot.

@@ -10,7 +10,9 @@
 #include "core/base/map.h"
 #include "core/ledger/parts.h"
 
-#define CHUNK_BYTES ((size_t)256 << 10)
+#define CHUNK_BYTES ((size_t)256 << 10) /* at most */
+#define CHUNK_BYTES_MIN ((size_t)16 << 10)
+#define LIMIT_PART 16U /* for the heads of buckets, and for one chunk half of that */
 
 /* Accounts are cut from chunks; used may run past the end, then the chunk is full. */
 struct chunk {
@@ -19,19 +21,38 @@ struct chunk {
     unsigned char data[];
 };
 
-static struct otp_account **buckets; /* OTP_LEDGER_BUCKETS heads, mapped on first use */
+uint32_t otp_ledger_bucket_mask = OTP_LEDGER_BUCKETS - 1;
+static size_t chunk_bytes = CHUNK_BYTES;
+static struct otp_account **buckets; /* mapped on first use */
 static struct chunk *newest;
 static struct otp_account *newest_account; /* head of the list of all */
 static uint64_t account_count;
 
+void otp_ledger_set_limit(size_t bytes)
+{
+    uint32_t count = OTP_LEDGER_BUCKETS;
+    while (count > OTP_LEDGER_BUCKETS_MIN && count * sizeof(*buckets) > bytes / LIMIT_PART) {
+        count /= 2;
+    }
+    otp_ledger_bucket_mask = count - 1;
+    chunk_bytes = CHUNK_BYTES;
+    while (chunk_bytes > CHUNK_BYTES_MIN && chunk_bytes > bytes / LIMIT_PART / 2) {
+        chunk_bytes /= 2;
+    }
+}
+
 struct otp_account **otp_ledger_buckets(struct otp_account ***table)
 {
-    return otp_hotmem_share((otp_hotmem_slot *)table, OTP_LEDGER_BUCKETS * sizeof(**table));
+    size_t count = (size_t)otp_ledger_bucket_mask + 1;
+    return otp_hotmem_share((otp_hotmem_slot *)table, count * sizeof(**table));
 }
 
 void *otp_ledger_cut(size_t bytes)
 {
-    const size_t room = CHUNK_BYTES - sizeof(struct chunk);
+    const size_t room = chunk_bytes - sizeof(struct chunk);
+    if (bytes > room) {
+        return NULL;
+    }
     for (;;) {
         struct chunk *c = otp_load_acquire(&newest); /* pairs: LEDGER-CHUNK */
         if (c != NULL) {
@@ -40,7 +61,7 @@ void *otp_ledger_cut(size_t bytes)
                 return c->data + at;
             }
         }
-        struct chunk *fresh = otp_hotmem_map(CHUNK_BYTES);
+        struct chunk *fresh = otp_hotmem_map(chunk_bytes);
         if (fresh == NULL && c == otp_load_acquire(&newest)) {
             return NULL;
         }
@@ -49,7 +70,7 @@ void *otp_ledger_cut(size_t bytes)
         }
         fresh->older = c;
         if (!otp_cas_acq_rel(&newest, &c, fresh)) { /* pairs: LEDGER-CHUNK */
-            otp_hotmem_unmap(fresh, CHUNK_BYTES);
+            otp_hotmem_unmap(fresh, chunk_bytes);
         }
     }
 }
@@ -113,7 +134,7 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
         return NULL;
     }
     uint64_t hash = hash_of(&key);
-    struct otp_account **head = &table[(uint32_t)hash & (OTP_LEDGER_BUCKETS - 1)];
+    struct otp_account **head = &table[(uint32_t)hash & otp_ledger_bucket_mask];
     struct otp_account *fresh = NULL;
     struct otp_account *searched_to = NULL;
     for (;;) {

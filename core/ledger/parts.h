@@ -8,7 +8,8 @@
 #include "core/base/atomic.h"
 #include "core/ledger/ledger.h"
 
-#define OTP_LEDGER_BUCKETS 65536U
+#define OTP_LEDGER_BUCKETS 65536U /* at most */
+#define OTP_LEDGER_BUCKETS_MIN 1024U
 #define OTP_LEDGER_CELL                                                                            \
     64U /* tagged accounts take a multiple of that, so that their memory can be used again */
 #define OTP_LEDGER_CLASSES                                                                         \
@@ -20,6 +21,8 @@ enum otp_ledger_phase {
     OTP_LEDGER_UNLINKED = 1, /* was taken out of its bucket */
     OTP_LEDGER_ORPHAN = 2    /* was never in it: somebody else was faster with an equal one */
 };
+
+extern uint32_t otp_ledger_bucket_mask; /* their number less 1 */
 
 /* The heads of a table, mapped on first use; NULL: no memory. Context: hot. */
 struct otp_account **otp_ledger_buckets(struct otp_account ***table);
@@ -40,7 +43,7 @@ static inline size_t otp_ledger_class(size_t tag_bytes)
 
 static inline struct otp_account **otp_ledger_tag_bucket(uint64_t hash)
 {
-    return otp_load_relaxed(&otp_ledger_tag_buckets) + ((uint32_t)hash & (OTP_LEDGER_BUCKETS - 1));
+    return otp_load_relaxed(&otp_ledger_tag_buckets) + ((uint32_t)hash & otp_ledger_bucket_mask);
 }
 
 #endif

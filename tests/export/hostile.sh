@@ -105,6 +105,29 @@ for code in 400 401 403 404 405 408 413 415 418 500 501 505 300 302 304 307; do
     end
 done
 
+# At the default log level: one line says what became of the profiles, and whose fault it is.
+for answer in 404 400 307 garbage grpc-3 grpc-16; do
+    begin "$answer: the loss is an error, said once"
+    case $answer in
+    garbage) server garbage; url=http words="this is no HTTP/1 response" ;;
+    grpc-*) server "h2:status=${answer#grpc-}"; url=grpc words="gRPC status ${answer#grpc-}" ;;
+    *) server "answers:$answer"; url=http words="HTTP status $answer" ;;
+    esac
+    run "$url://127.0.0.1:$port" 700 OTELPROF_INTERVAL=200ms OTELPROF_SHUTDOWN_TIMEOUT=2s OTELPROF_LOG=
+    [ "$flushes" -ge 2 ] || bad "only $flushes flushes"
+    one_line "$d/prof.err" "error: $url://127.0.0.1:$port has refused a profile for good: $words"
+    stop_server
+    end
+done
+
+begin "a partial success is no error"
+server "answers:200;=hex:0a09080312056e6f206f6b"
+run "http://127.0.0.1:$port" 100 OTELPROF_SHUTDOWN_TIMEOUT=2s OTELPROF_LOG=
+quiet
+equal "requests" "$flushes" "$(requests)"
+stop_server
+end
+
 begin "a refusal that stays is said once, counted, and said again when it is over"
 server "answers:400,400,400,200"
 run "http://127.0.0.1:$port" 1500 OTELPROF_INTERVAL=100ms
@@ -227,7 +250,7 @@ end
 begin "secrets of headers are nowhere"
 server answers:403
 run "http://127.0.0.1:$port" 100 OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20topsecret,broken%zz=topsecret" OTELPROF_LOG=debug
-says "1 of the headers"
+says 'error: OTEL_EXPORTER_OTLP_HEADERS: header 2 "broken%zz" is ignored: that is no name of a header'
 grep -q topsecret "$d/prof.err" && bad "in the log"
 grep -q topsecret "$p"/* && bad "in a profile"
 stop_server

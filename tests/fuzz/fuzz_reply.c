@@ -84,11 +84,12 @@ static void read_settings(struct otp_text text)
 {
     struct otp_url url;
     struct otp_headers headers;
+    struct otp_line why = {0};
     uint64_t seconds;
     if (otp_url_parse(text, &url)) {
         require(url.host.len > 0);
     }
-    require(otp_headers_parse(&headers, &heap, text));
+    require(otp_headers_parse(&headers, &heap, text, &why));
     require(headers.count <= OTP_HEADERS_MAX);
     otp_headers_fini(&headers);
     (void)otp_retry_after_parse(text, 1000000000, &seconds);

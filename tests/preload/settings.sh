@@ -110,6 +110,37 @@ for value in a=b,c a=%zz a=%C3%28; do
     end
 done
 
+# What stands behind the = of a header may be a secret. Nobody listens: that is a line of its own.
+while read -r value words; do
+    for variable in OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_PROFILES_HEADERS; do
+        begin "one line about $variable=$value"
+        run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="http://127.0.0.1:1,file:$p/ends-0.otlp" \
+            OTELPROF_HEAP_INTERVAL=4k OTELPROF_SHUTDOWN_TIMEOUT=100ms "$variable=good=hush,$(echo "$value" | tr + ' ')" \
+            "$host" exit
+        equal "exit status" 3 "$?"
+        grep -v 'cannot connect to http://127.0.0.1:1: ' "$d/prof.err" > "$d/lines"
+        one_line "$d/lines" "error: $variable: header 2 $words"
+        grep -qi hush "$d/prof.err" && bad "a value is in the log"
+        has_files ends
+        end
+    done
+done << LIST
+hush is ignored: it has no =
+a=%zzhush "a" is ignored: the value is not percent-encoded
+b+b=hush "b..." is ignored: that is no name of a header
+Authorization:+Bearer+hush== "Authorization..." is ignored: that is no name of a header
+host=hush "host" is ignored: it belongs to the request itself
+content-length=5hush "content-length" is ignored: it belongs to the request itself
+LIST
+
+begin "several headers that cannot be used are one line"
+run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="http://127.0.0.1:1" OTELPROF_HEAP_INTERVAL=4k \
+    OTELPROF_SPOOL="$lib/spool" OTELPROF_SHUTDOWN_TIMEOUT=100ms OTEL_EXPORTER_OTLP_HEADERS=a=%zz,host=x "$host" exit
+equal "lines about headers" 1 "$(grep -c OTEL_EXPORTER_OTLP_HEADERS "$d/prof.err")"
+grep -q 'header 1 "a" is ignored: .*; header 2 "host" is ignored: .*OTELPROF_SPOOL cannot be used: not a folder' "$d/prof.err" ||
+    bad "$(cat "$d/prof.err")"
+end
+
 begin "one line about a spool that cannot be used"
 : > plain
 socket=$d/nobody
@@ -214,6 +245,38 @@ rm -f "$p"/*
 settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_THREAD_ATTRIBUTES=none"
 prof "$host" exit
 equal "thread.name" "" "$(judge sample-attr thread.name $(files ends))"
+end
+
+# Little memory: fewer scratch stacks and smaller tables, and what does not fit is dropped and counted.
+for memory in 1m 2m 4m; do
+    begin "OTELPROF_MEMORY_LIMIT=$memory: a profile of a small program"
+    settings="OTELPROF_HEAP_INTERVAL=4k OTELPROF_MEMORY_LIMIT=$memory"
+    prof "$host" exit
+    equal "exit status" 3 "$status"
+    equal "standard error" "" "$(cat "$d/prof.err")"
+    strict
+    end
+
+    begin "OTELPROF_MEMORY_LIMIT=$memory: a profile of Python, CPU and heap"
+    settings="OTELPROF_MEMORY_LIMIT=$memory"
+    prof "$python" -c "kept = [str(i) for i in range(300000)]; print(sum(i * i % 7 for i in range(3000000)))"
+    equal "exit status" 0 "$status"
+    equal "standard error" "" "$(cat "$d/prof.err")"
+    strict
+    for type in samples cpu alloc_objects alloc_space; do
+        judge totals $(files) | grep -q "^$type [1-9]" || bad "no $type"
+    done
+    end
+done
+
+begin "OTELPROF_MEMORY_LIMIT=1m: what does not fit is counted"
+settings="OTELPROF_HEAP_INTERVAL=256 OTELPROF_CPU=false OTELPROF_MEMORY_LIMIT=1m"
+prof "$python" -c "kept = [str(i) for i in range(300000)]; print(len(kept))"
+equal "exit status" 0 "$status"
+equal "standard output" 300000 "$(cat "$d/prof.out")"
+equal "standard error" "" "$(cat "$d/prof.err")"
+strict
+"$tool" info $(files) | grep -q ' lost [a-z_]* [1-9]' || bad "no losses: $("$tool" info $(files) | grep -A 3 alloc)"
 end
 
 begin "no environment at all"

@@ -185,6 +185,39 @@ START_TEST(test_a_scratch_stack_has_one_owner)
 }
 END_TEST
 
+/* Those that do not exist are never given out, nor after a fork. */
+START_TEST(test_little_memory_makes_few_scratch_stacks)
+{
+    static const struct {
+        size_t limit;
+        uint32_t count;
+    } cases[] = {{256 << 10, 2}, {512 << 10, 2}, {1 << 20, 4}, {2 << 20, 8}, {64 << 20, 32}};
+    otp_hotmem_set_limit(cases[_i].limit);
+    ck_assert(otp_scratch_init());
+    ck_assert_uint_eq(otp_hotmem_used(), cases[_i].count * OTP_SCRATCH_BYTES);
+    for (unsigned round = 0; round < 2; round++) {
+        for (uint32_t n = 0; n < cases[_i].count; n++) {
+            uint32_t taken = otp_scratch_claim();
+            ck_assert_uint_eq(taken, n + 1);
+            memset(otp_scratch_base(taken), 1, OTP_SCRATCH_BYTES);
+            ck_assert(otp_scratch_holds((uintptr_t)otp_scratch_base(taken)));
+        }
+        ck_assert_uint_eq(otp_scratch_claim(), 0);
+        uintptr_t end = (uintptr_t)otp_scratch_base(cases[_i].count) + OTP_SCRATCH_BYTES;
+        ck_assert(!otp_scratch_holds(end));
+        otp_scratch_forget();
+    }
+}
+END_TEST
+
+START_TEST(test_no_memory_for_two_scratch_stacks)
+{
+    otp_hotmem_set_limit(2 * OTP_SCRATCH_BYTES);
+    ck_assert(!otp_scratch_init());
+    ck_assert_uint_eq(otp_hotmem_used(), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("shared tables");
@@ -194,6 +227,8 @@ int main(void)
     tcase_add_test(t, test_an_object_is_whole_when_its_number_is_known);
     tcase_add_test(t, test_a_context_is_whole_when_its_number_is_known);
     tcase_add_test(t, test_a_scratch_stack_has_one_owner);
+    tcase_add_loop_test(t, test_little_memory_makes_few_scratch_stacks, 0, 5);
+    tcase_add_test(t, test_no_memory_for_two_scratch_stacks);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
     return unit_run(s);

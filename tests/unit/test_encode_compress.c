@@ -162,6 +162,26 @@ START_TEST(test_limits)
 }
 END_TEST
 
+/* Where there is no memory for the usual tables, smaller ones do. */
+START_TEST(test_little_memory)
+{
+    const size_t len = 20000;
+    unsigned char *in = make_input(len);
+    struct otp_heap heap;
+    struct otp_buf out;
+    otp_heap_init(&heap, (size_t)100 << 10);
+    otp_buf_init(&out, &heap, (size_t)64 << 10);
+    ck_assert_int_eq(both[_i](&heap, in, len, 6, &out), OTP_OK);
+    ck_assert_uint_gt(heap.failures, 0);
+    (_i == 0 ? expect_gzip : expect_zstd)(&out, in, len);
+    ck_assert_uint_lt(out.len, len * 3 / 4);
+    otp_buf_fini(&out);
+    ck_assert_ptr_null(heap.large);
+    otp_heap_reset(&heap);
+    free(in);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("encode_compress");
@@ -171,6 +191,7 @@ int main(void)
     tcase_add_loop_test(t, test_appends, 0, 2);
     tcase_add_loop_test(t, test_memory, 0, 2);
     tcase_add_loop_test(t, test_limits, 0, 2);
+    tcase_add_loop_test(t, test_little_memory, 0, 2);
     suite_add_tcase(suite, t);
     return unit_run(suite);
 }

@@ -75,10 +75,12 @@ END_TEST
 START_TEST(test_headers)
 {
     struct otp_headers h;
+    struct otp_line why = {0};
     ck_assert(otp_headers_parse(
         &h, &heap,
         otp_text_of("Authorization=Bearer%20a%3D%2C, x-b = 1 ,,y=%0d%0aEvil: 1,z=%4,Host=h,"
-                    "Content-Length=3,sp ace=1,noequals,empty=")));
+                    "Content-Length=3,sp ace=1,noequals,empty="),
+        &why));
     ck_assert_uint_eq(h.count, 3);
     assert_text(h.items[0].name, "authorization");
     assert_text(h.items[0].value, "Bearer a=,");
@@ -86,11 +88,34 @@ START_TEST(test_headers)
     assert_text(h.items[1].value, "1");
     assert_text(h.items[2].value, "");
     ck_assert_uint_eq(h.refused, 6);
+    assert_text(otp_text_make(why.text, why.len),
+                "header 4 \"y\" is ignored: the value has a character that no header may have; "
+                "header 5 \"z\" is ignored: the value is not percent-encoded; "
+                "header 6 \"Host\" is ignored: it belongs to the request itself; "
+                "header 7 \"Content-Length\" is ignored: it belongs to the request itself; "
+                "so are others: 2");
     const char *store = h.store;
     otp_headers_fini(&h);
     for (size_t i = sizeof(void *); i < 16; i++) { /* the heap's own link may be in front */
         ck_assert_msg(store[i] == 0, "a secret is left in memory");
     }
+}
+END_TEST
+
+/* What stands before the first "=" may be the secret: no more is shown than a name may have. */
+START_TEST(test_refused_headers_keep_their_secrets)
+{
+    struct otp_headers h;
+    struct otp_line why = {0};
+    ck_assert(otp_headers_parse(
+        &h, &heap, otp_text_of("Authorization: Bearer hush==,hush,b b=hush,c=%zzhush"), &why));
+    ck_assert_uint_eq(h.refused, 4);
+    assert_text(otp_text_make(why.text, why.len),
+                "header 1 \"Authorization...\" is ignored: that is no name of a header; "
+                "header 2 is ignored: it has no =; "
+                "header 3 \"b...\" is ignored: that is no name of a header; "
+                "header 4 \"c\" is ignored: the value is not percent-encoded");
+    otp_headers_fini(&h);
 }
 END_TEST
 
@@ -283,8 +308,10 @@ END_TEST
 START_TEST(test_request_head)
 {
     struct otp_headers h;
+    struct otp_line why = {0};
     struct otp_buf out;
-    ck_assert(otp_headers_parse(&h, &heap, otp_text_of("a=b")));
+    ck_assert(otp_headers_parse(&h, &heap, otp_text_of("a=b"), &why));
+    ck_assert_uint_eq(why.len, 0);
     otp_buf_init(&out, &heap, 4096);
     struct otp_http1_request q = {.target = otp_text_of("/x"),
                                   .authority = otp_text_of("h:1"),
@@ -403,6 +430,7 @@ static Suite *make_suite(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, test_url, 0, (int)OTP_ARRAY_LEN(urls));
     tcase_add_test(t, test_headers);
+    tcase_add_test(t, test_refused_headers_keep_their_secrets);
     tcase_add_loop_test(t, test_retry_after, 0, (int)OTP_ARRAY_LEN(waits));
     tcase_add_test(t, test_pauses_grow_within_their_limits);
     tcase_add_loop_test(t, test_response, 0, (int)OTP_ARRAY_LEN(responses));

@@ -43,6 +43,29 @@ START_TEST(test_equal_stacks_share_an_account)
 }
 END_TEST
 
+/* Small tables find what they hold; an account that is larger than a piece of them is refused. */
+START_TEST(test_little_memory_makes_small_tables)
+{
+    static uint64_t frames[3000];
+    uint64_t key = 0;
+    otp_hotmem_set_limit(otp_hotmem_used() + ((size_t)256 << 10));
+    otp_ledger_set_limit((size_t)256 << 10);
+    fill(frames, 3000, key);
+    ck_assert_ptr_null(otp_ledger_account(frames, 3000, 0, 0));
+    fill(frames, 10, key);
+    while (otp_ledger_account(frames, 10, 0, 0) != NULL) {
+        fill(frames, 10, ++key);
+        ck_assert_uint_lt(key, 2000000);
+    }
+    ck_assert_uint_gt(key, 500);
+    for (uint64_t n = 0; n < key; n++) {
+        fill(frames, 10, n);
+        ck_assert_ptr_nonnull(otp_ledger_account(frames, 10, 0, 0));
+    }
+    ck_assert_uint_eq(otp_ledger_count(), key);
+}
+END_TEST
+
 START_TEST(test_memory_limit_is_an_answer_not_a_crash)
 {
     uint64_t frames[100];
@@ -353,6 +376,7 @@ int main(void)
     TCase *t = tcase_create("ledger");
     tcase_add_test(t, test_equal_stacks_share_an_account);
     tcase_add_test(t, test_memory_limit_is_an_answer_not_a_crash);
+    tcase_add_test(t, test_little_memory_makes_small_tables);
     tcase_add_test(t, test_accounts_of_spans_are_taken_back);
     tcase_add_test(t, test_tags_have_a_limit_of_their_own);
     tcase_add_test(t, test_live_table_follows_a_model);
