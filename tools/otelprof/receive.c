@@ -30,6 +30,7 @@
 
 #define MEMORY_MAX ((size_t)1 << 30) /* of all connections together */
 #define READ_STEP ((size_t)256 << 10)
+#define FIRST_STEPS_MAX ((size_t)256 << 20) /* the same, for their first steps beyond it */
 #define HEAD 4U
 #define FIRST_BYTE_MAX 4U /* of a frame's length */
 #define SECOND_NS UINT64_C(1000000000)
@@ -125,18 +126,20 @@ enum lack { LACK_PLACES, LACK_MEMORY };
 
 static bool evict(struct otp_receiver *r, const struct otp_connection *but, enum lack lack);
 
-/* Room for another step of reading. */
+/* Room for another step of reading. The first one is there for everybody, so that a small message
+ * need not wait until large ones are dealt with. */
 static bool make_room(struct otp_receiver *r, struct otp_connection *c)
 {
+    size_t most = c->capacity == 0 ? MEMORY_MAX + FIRST_STEPS_MAX : MEMORY_MAX;
     if (c->capacity - c->size >= READ_STEP) {
         return true;
     }
     size_t capacity = c->capacity + c->capacity / 2;
     capacity = capacity < c->size + READ_STEP ? c->size + READ_STEP : capacity;
     size_t more = capacity - c->capacity;
-    while (r->memory + more > MEMORY_MAX && evict(r, c, LACK_MEMORY)) {
+    while (r->memory + more > most && evict(r, c, LACK_MEMORY)) {
     }
-    uint8_t *bytes = r->memory + more > MEMORY_MAX ? NULL : realloc(c->bytes, capacity);
+    uint8_t *bytes = r->memory + more > most ? NULL : realloc(c->bytes, capacity);
     if (bytes == NULL) {
         return false;
     }
@@ -269,7 +272,7 @@ static bool evict(struct otp_receiver *r, const struct otp_connection *but, enum
             continue;
         }
         unsigned rank = rank_of(c, lack);
-        if (rank > best || (rank == best && c->began_ns < oldest)) {
+        if (rank > best || (rank == best && rank > 0 && c->began_ns < oldest)) {
             victim = c;
             best = rank;
             oldest = c->began_ns;
