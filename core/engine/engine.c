@@ -187,11 +187,14 @@ static bool wants_worker(void)
            otp_capture_is_on() != (otp_load_relaxed(&otp_engine.is_wished) != 0);
 }
 
+static bool is_perf_paused; /* for an exec, after which it goes on if that fails */
+
 static void after_fork_in_child(void)
 {
     after_fork_in_parent();
     stop_ticket = 0; /* the worker that would answer is not here */
     stopping_tid = 0;
+    is_perf_paused = false;
     if (!otp_capture_is_there()) {
         return;
     }
@@ -393,8 +396,8 @@ static void quiet(void)
 {
     if (otp_worker_is_self()) {
         otp_perf_close_all();
-    } else if (otp_settings.is_perf_used && otp_engine.pid == otp_sys_getpid() &&
-               otp_load_acquire(&otp_worker_alive) != 0) {
+    } else if ((otp_settings.is_perf_used || is_perf_paused) &&
+               otp_engine.pid == otp_sys_getpid() && otp_load_acquire(&otp_worker_alive) != 0) {
         request(OTP_REQUEST_QUIET);
     }
 }
@@ -527,7 +530,10 @@ void otp_engine_flush(void)
 void otp_engine_before_exec(void)
 {
     otp_engine_flush();
-    if (otp_capture_is_on() && otp_settings.is_perf_used && otp_engine.pid == otp_sys_getpid()) {
+    /* The worker may be about to open events for the first time: those would be pending, too. */
+    bool has_perf = otp_settings.is_perf_used || otp_settings.wants_perf;
+    if (otp_capture_is_on() && has_perf && otp_engine.pid == otp_sys_getpid()) {
+        is_perf_paused = true;
         otp_settings.wants_perf = false;
         quiet();
         (void)otp_signals_drop_pending();
@@ -536,7 +542,8 @@ void otp_engine_before_exec(void)
 
 void otp_engine_after_exec(void)
 {
-    if (otp_settings.is_perf_used) {
+    if (is_perf_paused && otp_engine.pid == otp_sys_getpid()) {
+        is_perf_paused = false;
         otp_settings.wants_perf = true;
     }
 }

@@ -546,7 +546,9 @@ bool otp_pipeline_scan(void)
     collect(true);
     if (otp_settings.wants_perf && otp_capture_is_on()) {
         otp_settings.is_perf_used = otp_perf_open_all();
-        otp_settings.wants_perf = otp_settings.is_perf_used;
+        if (!otp_settings.is_perf_used) {
+            otp_settings.wants_perf = false;
+        }
     }
     otp_signals_check();
     log_ticks();

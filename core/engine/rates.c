@@ -100,7 +100,9 @@ static void set_period(uint64_t period_ns)
     otp_store_relaxed(&otp_settings.cpu_period_ns, period_ns);
     otp_timer_follow_all();
     bool wants = conf->cpu && otp_rates_want_perf(conf, period_ns);
-    otp_settings.wants_perf = wants; /* opened with the next look at the threads */
+    if (!wants || !otp_settings.is_perf_used) { /* else it is wanted, or paused for an exec */
+        otp_settings.wants_perf = wants;        /* opened with the next look at the threads */
+    }
     if (!wants && otp_settings.is_perf_used) {
         otp_perf_close_all();
         otp_settings.is_perf_used = false;
