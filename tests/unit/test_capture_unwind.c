@@ -211,6 +211,7 @@ NOINLINE static void workload(void)
 {
     unsigned numbers[24];
     char text[200];
+    keeps_stack_pointer();
     for (unsigned i = 0; i < 24; i++) {
         numbers[i] = i * 2654435761U % 1000;
     }
@@ -221,7 +222,6 @@ NOINLINE static void workload(void)
     sink += strtoul(text, NULL, 10) + (unsigned long)(strstr(copy, "text") - copy) +
             (unsigned long)strcmp(copy, text);
     free(copy);
-    keeps_stack_pointer();
     regex_t r;
     if (regcomp(&r, "(te[x-z]t|[0-9]+) 3\\.1", REG_EXTENDED) == 0) {
         sink += (unsigned long)regexec(&r, text, 0, NULL, 0);
@@ -242,6 +242,32 @@ NOINLINE static void workload(void)
     sink += strftime(text, sizeof(text), "%A %B %Y", gmtime_r(&now, &tm));
 }
 
+static void is_the_kept_rule(const struct otp_rule *rule)
+{
+    ck_assert_int_eq(rule->kind, OTP_RULE_KEPT);
+    ck_assert(!rule->is_cfa_from_rbp);
+    ck_assert(rule->is_rbp_saved);
+    ck_assert_int_eq(rule->cfa_offset, 152);
+    ck_assert_int_eq(rule->cfa_add, 8);
+    ck_assert_int_eq(rule->rbp_offset, -24);
+}
+
+START_TEST(test_a_kept_stack_pointer_is_a_rule)
+{
+    uintptr_t addr = (uintptr_t)kept_call - 1;
+    struct otp_object_range range;
+    struct otp_known_rule known = {.object = 1};
+    otp_real_init();
+    ck_assert(otp_object_find(addr, &range));
+    known.rule = otp_cfi_rule(&range, addr);
+    is_the_kept_rule(&known.rule);
+    otp_rules_add(addr, &known);
+    memset(&known, 0, sizeof(known));
+    ck_assert(otp_rules_find(addr, &known));
+    is_the_kept_rule(&known.rule);
+}
+END_TEST
+
 START_TEST(test_rules_see_what_libunwind_sees)
 {
     struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
@@ -255,12 +281,6 @@ START_TEST(test_rules_see_what_libunwind_sees)
     __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
     workload();
     __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
-    struct otp_known_rule known;
-    ck_assert(otp_rules_find((uintptr_t)kept_call - 1, &known));
-    ck_assert_int_eq(known.rule.kind, OTP_RULE_KEPT);
-    ck_assert_int_eq(known.rule.cfa_offset, 152);
-    ck_assert_int_eq(known.rule.cfa_add, 8);
-    ck_assert_int_eq(known.rule.rbp_offset, -24);
     printf("unwind: %lu instructions, %lu by rules, %lu frames, %lu different\n", result.seen,
            result.by_rules, result.frames, result.different);
     ck_assert_uint_ge(result.seen, 5000);
@@ -275,6 +295,7 @@ int main(void)
 {
     Suite *s = suite_create("capture_unwind");
     TCase *t = tcase_create("all");
+    tcase_add_test(t, test_a_kept_stack_pointer_is_a_rule);
     tcase_add_test(t, test_rules_see_what_libunwind_sees);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
