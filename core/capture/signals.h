@@ -35,6 +35,9 @@ bool otp_signals_answer(int signo, struct sigaction *old);
 /* The host is about to change signo or to use it: from here on it is as if we were not. Context:
  * hot. */
 void otp_signals_before(int signo);
+/* The host is about to change its mask: who blocks SIGPROF by name, not along with all others, has
+ * a use for it, and gets it. Context: hot. */
+void otp_signals_before_mask(int how, const sigset_t *set);
 /* The host has changed signo: a deadly one that is at its default again is guarded again. */
 void otp_signals_after(int signo);
 /* Finds out whether a signal of ours was taken by a way that is not interposed. Context: worker. */

@@ -12,6 +12,7 @@
 #include "core/capture/tick.h"
 #include "core/capture/timer.h"
 
+#define NAMED_MAX 16 /* signals in a set whose maker has each of them in mind */
 #define SET_BYTES 8
 #define SA_RESTORER_FLAG 0x04000000UL
 #define RT_FIRST                                                                                   \
@@ -390,6 +391,25 @@ void otp_signals_before(int signo)
         (void)__atomic_fetch_or(&host_signals, bit_of(signo), __ATOMIC_RELAXED);
     }
     unlock(&mask);
+}
+
+void otp_signals_before_mask(int how, const sigset_t *set)
+{
+    uint64_t bits;
+    if (set == NULL || how == SIG_UNBLOCK || otp_load_acquire(&ticks.is_ours) == 0 ||
+        ticks.signo != SIGPROF) {
+        return;
+    }
+    memcpy(&bits, set, sizeof(bits));
+    /* One pending signal of a number is all there is: a tick would swallow the program's own. */
+    unsigned count = 0;
+    bool has_it = (bits & bit_of(SIGPROF)) != 0;
+    for (; has_it && bits != 0; bits &= bits - 1) {
+        count++;
+    }
+    if (has_it && count <= NAMED_MAX) {
+        otp_signals_before(SIGPROF);
+    }
 }
 
 void otp_signals_after(int signo)
