@@ -51,6 +51,7 @@ enum otp_source {
     OTP_SOURCE_OLD_OTLP /* proto 1.4 to 1.7 */
 };
 
+/* The numbers are those of AnyValue's fields. */
 enum otp_value_kind {
     OTP_VALUE_NONE,
     OTP_VALUE_STRING,   /* piece */

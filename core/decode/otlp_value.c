@@ -2,19 +2,8 @@
 /* Attribute values. Arrays and lists are kept encoded; only their form is checked. */
 #include <string.h>
 
+#include "core/decode/any_value.h"
 #include "core/decode/otlp_parts.h"
-
-/* Numbers of AnyValue's fields. */
-enum {
-    VALUE_STRING = 1,
-    VALUE_BOOL,
-    VALUE_INT,
-    VALUE_DOUBLE,
-    VALUE_ARRAY,
-    VALUE_KVLIST,
-    VALUE_BYTES,
-    VALUE_STRINDEX
-};
 
 /* What the content of a message inside a value is. */
 enum inside { IN_VALUE, IN_ARRAY, IN_KVLIST, IN_KEYVALUE };
@@ -32,7 +21,9 @@ static int nested_type(enum inside inside, const struct otp_field *f)
     }
     switch (inside) {
     case IN_VALUE:
-        return f->number == VALUE_ARRAY ? IN_ARRAY : f->number == VALUE_KVLIST ? IN_KVLIST : -1;
+        return f->number == OTP_VALUE_ARRAY    ? IN_ARRAY
+               : f->number == OTP_VALUE_KVLIST ? IN_KVLIST
+                                               : -1;
     case IN_ARRAY:
         return f->number == 1 ? IN_VALUE : -1;
     case IN_KVLIST:
@@ -84,44 +75,31 @@ static bool check_form(struct otp_decoder *d, struct otp_wire w, enum inside ins
     return true;
 }
 
-static enum otp_wire_type type_of(uint32_t number)
-{
-    if (number == VALUE_DOUBLE) {
-        return OTP_WIRE_I64;
-    }
-    return number == VALUE_BOOL || number == VALUE_INT || number == VALUE_STRINDEX ? OTP_WIRE_VARINT
-                                                                                   : OTP_WIRE_LEN;
-}
-
 static bool store(struct otp_decoder *d, const struct otp_wire *w, const struct otp_field *f,
                   struct otp_value *out_value)
 {
-    static const enum otp_value_kind kinds[] = {
-        OTP_VALUE_NONE,  OTP_VALUE_STRING, OTP_VALUE_BOOL,  OTP_VALUE_INT,     OTP_VALUE_DOUBLE,
-        OTP_VALUE_ARRAY, OTP_VALUE_KVLIST, OTP_VALUE_BYTES, OTP_VALUE_STRINDEX};
-
-    out_value->kind = kinds[f->number];
+    out_value->kind = (enum otp_value_kind)f->number;
     switch (f->number) {
-    case VALUE_STRING:
+    case OTP_VALUE_STRING:
         out_value->of.piece = otp_decoder_string(d, f);
         return true;
-    case VALUE_BOOL:
+    case OTP_VALUE_BOOL:
         out_value->of.number = f->value != 0;
         return true;
-    case VALUE_INT:
+    case OTP_VALUE_INT:
         out_value->of.number = (int64_t)f->value;
         return true;
-    case VALUE_STRINDEX:
+    case OTP_VALUE_STRINDEX:
         out_value->of.number = otp_field_i32(f);
         return true;
-    case VALUE_DOUBLE:
+    case OTP_VALUE_DOUBLE:
         memcpy(&out_value->of.real, &f->value, sizeof(out_value->of.real));
         return true;
-    case VALUE_ARRAY:
-    case VALUE_KVLIST:
+    case OTP_VALUE_ARRAY:
+    case OTP_VALUE_KVLIST:
         out_value->of.piece = otp_decoder_piece(d, f);
         return check_form(d, otp_wire_nested(w, f),
-                          f->number == VALUE_ARRAY ? IN_ARRAY : IN_KVLIST);
+                          f->number == OTP_VALUE_ARRAY ? IN_ARRAY : IN_KVLIST);
     default:
         out_value->of.piece = otp_decoder_piece(d, f);
         return true;
@@ -133,9 +111,10 @@ bool otp_decode_value(struct otp_decoder *d, struct otp_wire w, struct otp_value
     struct otp_field f;
 
     while (otp_wire_next(&w, &f)) {
-        if (f.number > VALUE_STRINDEX) {
+        if (f.number > OTP_VALUE_STRINDEX) {
             (void)otp_decoder_unknown(d, &f);
-        } else if (OTP_EXPECT(d, &f, type_of(f.number)) && !store(d, &w, &f, out_value)) {
+        } else if (OTP_EXPECT(d, &f, otp_value_wire_type(f.number)) &&
+                   !store(d, &w, &f, out_value)) {
             return false;
         }
     }

@@ -7,19 +7,7 @@
 
 #include <string.h>
 
-#include "core/decode/wire.h"
-
-enum {
-    ANY_STRING = 1,
-    ANY_BOOL,
-    ANY_INT,
-    ANY_DOUBLE,
-    ANY_ARRAY,
-    ANY_KVLIST,
-    ANY_BYTES,
-    ANY_STRINDEX
-};
-enum { KV_KEY = 1, KV_VALUE, KV_KEY_STRINDEX };
+#include "core/decode/any_value.h"
 
 struct reading {
     struct otp_arena *arena;
@@ -41,11 +29,11 @@ static bool read_pair(const struct reading *r, struct otp_wire w, unsigned depth
 {
     struct otp_field f;
     while (otp_wire_next(&w, &f)) {
-        if (f.number == KV_KEY && f.type == OTP_WIRE_LEN) {
+        if (f.number == OTP_KEYVALUE_KEY && f.type == OTP_WIRE_LEN) {
             out->key = text_in(&f);
-        } else if (f.number == KV_KEY_STRINDEX && f.type == OTP_WIRE_VARINT) {
+        } else if (f.number == OTP_KEYVALUE_KEY_STRINDEX && f.type == OTP_WIRE_VARINT) {
             out->key = otp_profiles_string(r->m, (int32_t)f.value);
-        } else if (f.number == KV_VALUE && f.type == OTP_WIRE_LEN) {
+        } else if (f.number == OTP_KEYVALUE_VALUE && f.type == OTP_WIRE_LEN) {
             if (!read_any(r, otp_wire_nested(&w, &f), depth, out)) {
                 return false;
             }
@@ -110,31 +98,31 @@ static bool read_any(const struct reading *r, struct otp_wire w, unsigned depth,
     bool ok = true;
     while (ok && otp_wire_next(&w, &f)) {
         switch (f.number) {
-        case ANY_STRING:
-        case ANY_BYTES:
-            out->kind = f.number == ANY_STRING ? OTP_ATTR_STRING : OTP_ATTR_BYTES;
+        case OTP_VALUE_STRING:
+        case OTP_VALUE_BYTES:
+            out->kind = f.number == OTP_VALUE_STRING ? OTP_ATTR_STRING : OTP_ATTR_BYTES;
             out->string = f.type == OTP_WIRE_LEN ? text_in(&f) : otp_text_of(NULL);
             break;
-        case ANY_BOOL:
-        case ANY_INT:
-            out->kind = f.number == ANY_BOOL ? OTP_ATTR_BOOL : OTP_ATTR_INT;
+        case OTP_VALUE_BOOL:
+        case OTP_VALUE_INT:
+            out->kind = f.number == OTP_VALUE_BOOL ? OTP_ATTR_BOOL : OTP_ATTR_INT;
             out->number = f.type == OTP_WIRE_VARINT ? (int64_t)f.value : 0;
             break;
-        case ANY_DOUBLE:
+        case OTP_VALUE_DOUBLE:
             out->kind = OTP_ATTR_DOUBLE;
             out->real = 0;
             if (f.type == OTP_WIRE_I64) {
                 memcpy(&out->real, &f.value, sizeof(out->real));
             }
             break;
-        case ANY_STRINDEX:
+        case OTP_VALUE_STRINDEX:
             out->kind = OTP_ATTR_STRING;
             out->string = f.type == OTP_WIRE_VARINT ? otp_profiles_string(r->m, (int32_t)f.value)
                                                     : otp_text_of(NULL);
             break;
-        case ANY_ARRAY:
-        case ANY_KVLIST:
-            out->kind = f.number == ANY_ARRAY ? OTP_ATTR_LIST : OTP_ATTR_MAP;
+        case OTP_VALUE_ARRAY:
+        case OTP_VALUE_KVLIST:
+            out->kind = f.number == OTP_VALUE_ARRAY ? OTP_ATTR_LIST : OTP_ATTR_MAP;
             ok = f.type != OTP_WIRE_LEN || read_nested(r, otp_wire_nested(&w, &f), depth, out);
             break;
         default:

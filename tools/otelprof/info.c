@@ -34,20 +34,13 @@ static void print_piece(const struct otp_profiles *m, struct otp_piece p)
 /* Losses begin with a name of ours; all other attributes of a profile are shown as they are. */
 static void print_profile_attrs(const struct otp_profiles *m, const struct otp_profile *p)
 {
-    uint32_t count;
-    const int32_t *list = otp_profiles_list(m, p->attrs, &count);
+    struct otp_info_attribute a;
 
-    for (uint32_t i = 0; i < count; i++) {
-        const struct otp_attribute *a = otp_info_attribute(m, list[i]);
-        if (a == NULL) {
-            continue;
-        }
-        struct otp_text key = otp_profiles_string(m, a->key);
-        struct otp_text loss = otp_info_loss(key);
-        (void)printf("      %s ", loss.len > 0 ? "lost" : "with");
-        otp_show_text(stdout, loss.len > 0 ? loss : key);
+    for (uint32_t at = 0; otp_info_next(m, p->attrs, &at, &a);) {
+        (void)printf("      %s ", a.is_loss ? "lost" : "with");
+        otp_show_text(stdout, a.key);
         (void)printf(" ");
-        otp_show_attribute(stdout, m, &a->value);
+        otp_show_attribute(stdout, m, a.value);
         (void)putchar('\n');
     }
 }

@@ -39,10 +39,16 @@ struct otp_info_sums otp_info_sum_up(const struct otp_profiles *m, const struct 
 /* False: no memory. The caller calls otp_info_known_fini() in any case. */
 bool otp_info_known_init(struct otp_info_known *k, const struct otp_profiles *m);
 void otp_info_known_fini(struct otp_info_known *k);
-/* What a loss is of, or no text: the attribute states none. */
-struct otp_text otp_info_loss(struct otp_text key);
-/* The entry of the table that an attribute index names, or NULL: it names none. */
-const struct otp_attribute *otp_info_attribute(const struct otp_profiles *m, int32_t i);
+/* An attribute of a profile; of a loss, key is what was lost. */
+struct otp_info_attribute {
+    struct otp_text key;
+    const struct otp_value *value;
+    bool is_loss;
+};
+/* The next attribute from index *at of a list on; false at its end. Indices that name no entry of
+ * the table are passed over. */
+bool otp_info_next(const struct otp_profiles *m, uint32_t list, uint32_t *at,
+                   struct otp_info_attribute *out);
 const char *otp_info_version(enum otp_wire_version v);
 /* The name of a table as people call it: "mappings". */
 extern const char *const otp_info_tables[OTP_TABLES];

@@ -14,17 +14,25 @@ const char *otp_info_version(enum otp_wire_version v)
     return v == OTP_PROTO_1_10 ? "1.10" : v == OTP_PROTO_1_9 ? "1.9 (older)" : "1.8 (older)";
 }
 
-const struct otp_attribute *otp_info_attribute(const struct otp_profiles *m, int32_t i)
-{
-    bool is_in = i >= 0 && (uint32_t)i < m->table[OTP_TABLE_ATTRIBUTE].count;
-    return is_in ? otp_profiles_attribute(m, i) : NULL;
-}
-
-struct otp_text otp_info_loss(struct otp_text key)
+bool otp_info_next(const struct otp_profiles *m, uint32_t list, uint32_t *at,
+                   struct otp_info_attribute *out)
 {
     size_t skip = strlen(otp_info_lost_prefix);
-    bool is_loss = key.len > skip && memcmp(key.data, otp_info_lost_prefix, skip) == 0;
-    return is_loss ? otp_text_make(key.data + skip, key.len - skip) : otp_text_of(NULL);
+    uint32_t count;
+    const int32_t *items = otp_profiles_list(m, list, &count);
+    while (*at < count) {
+        int32_t i = items[(*at)++];
+        if (i < 0 || (uint32_t)i >= m->table[OTP_TABLE_ATTRIBUTE].count) {
+            continue;
+        }
+        const struct otp_attribute *a = otp_profiles_attribute(m, i);
+        struct otp_text key = otp_profiles_string(m, a->key);
+        out->is_loss = key.len > skip && memcmp(key.data, otp_info_lost_prefix, skip) == 0;
+        out->key = out->is_loss ? otp_text_make(key.data + skip, key.len - skip) : key;
+        out->value = &a->value;
+        return true;
+    }
+    return false;
 }
 
 struct otp_info_sums otp_info_sum_up(const struct otp_profiles *m, const struct otp_profile *p)

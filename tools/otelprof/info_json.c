@@ -26,20 +26,13 @@ static void put_keyvalues(struct otp_jsonout *j, const struct otp_profiles *m,
 static void put_attributes(struct otp_jsonout *j, const struct otp_profiles *m,
                            const struct otp_profile *p, bool of_losses)
 {
-    uint32_t count;
-    const int32_t *list = otp_profiles_list(m, p->attrs, &count);
+    struct otp_info_attribute a;
 
     otp_jsonout_object(j, of_losses ? "lost" : "attributes");
-    for (uint32_t i = 0; i < count; i++) {
-        const struct otp_attribute *a = otp_info_attribute(m, list[i]);
-        if (a == NULL) {
-            continue;
-        }
-        struct otp_text key = otp_profiles_string(m, a->key);
-        struct otp_text loss = otp_info_loss(key);
-        if ((loss.len > 0) == of_losses) {
-            otp_jsonout_key(j, of_losses ? loss : key);
-            otp_jsonout_value(j, NULL, m, &a->value);
+    for (uint32_t at = 0; otp_info_next(m, p->attrs, &at, &a);) {
+        if (a.is_loss == of_losses) {
+            otp_jsonout_key(j, a.key);
+            otp_jsonout_value(j, NULL, m, a.value);
         }
     }
     otp_jsonout_close(j);

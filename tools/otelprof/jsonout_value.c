@@ -3,22 +3,10 @@
  */
 #include <string.h>
 
-#include "core/decode/wire.h"
+#include "core/decode/any_value.h"
 #include "tools/otelprof/jsonout.h"
 
 #define DEPTH 65 /* one more than the decoder lets pass */
-
-enum {
-    ANY_STRING = 1,
-    ANY_BOOL,
-    ANY_INT,
-    ANY_DOUBLE,
-    ANY_ARRAY,
-    ANY_KVLIST,
-    ANY_BYTES,
-    ANY_STRINDEX
-};
-enum { KV_KEY = 1, KV_VALUE, KV_STRINDEX };
 
 /* A list or map that is being written. */
 struct level {
@@ -33,13 +21,6 @@ struct walk {
     struct level levels[DEPTH];
     unsigned depth;
 };
-
-static enum otp_wire_type type_of(uint32_t number)
-{
-    return number == ANY_DOUBLE                                                ? OTP_WIRE_I64
-           : number == ANY_BOOL || number == ANY_INT || number == ANY_STRINDEX ? OTP_WIRE_VARINT
-                                                                               : OTP_WIRE_LEN;
-}
 
 static struct otp_text text_of(const struct otp_field *f)
 {
@@ -66,25 +47,25 @@ static void put_field(struct walk *k, struct otp_wire *w, const struct otp_field
     struct otp_value v = {.kind = OTP_VALUE_NONE};
 
     switch (f->number) {
-    case ANY_ARRAY:
-    case ANY_KVLIST:
-        enter(k, otp_wire_nested(w, f), f->number == ANY_ARRAY);
+    case OTP_VALUE_ARRAY:
+    case OTP_VALUE_KVLIST:
+        enter(k, otp_wire_nested(w, f), f->number == OTP_VALUE_ARRAY);
         return;
-    case ANY_STRING:
+    case OTP_VALUE_STRING:
         otp_jsonout_text(k->j, NULL, text_of(f));
         return;
-    case ANY_STRINDEX:
+    case OTP_VALUE_STRINDEX:
         otp_jsonout_text(k->j, NULL, string_of(k->m, f));
         return;
-    case ANY_BYTES:
+    case OTP_VALUE_BYTES:
         otp_jsonout_hex(k->j, NULL, text_of(f));
         return;
-    case ANY_DOUBLE:
+    case OTP_VALUE_DOUBLE:
         v.kind = OTP_VALUE_DOUBLE;
         memcpy(&v.of.real, &f->value, sizeof(v.of.real));
         break;
     default:
-        v.kind = f->number == ANY_BOOL ? OTP_VALUE_BOOL : OTP_VALUE_INT;
+        v.kind = f->number == OTP_VALUE_BOOL ? OTP_VALUE_BOOL : OTP_VALUE_INT;
         v.of.number = (int64_t)f->value;
         break;
     }
@@ -98,7 +79,8 @@ static void put_any(struct walk *k, struct otp_wire w)
     struct otp_field last = {.number = 0};
 
     while (otp_wire_next(&w, &f)) {
-        if (f.number >= ANY_STRING && f.number <= ANY_STRINDEX && f.type == type_of(f.number)) {
+        if (f.number >= OTP_VALUE_STRING && f.number < OTP_VALUE_KINDS &&
+            f.type == otp_value_wire_type(f.number)) {
             last = f;
         }
     }
@@ -116,11 +98,11 @@ static void put_entry(struct walk *k, struct otp_wire w)
     struct otp_field value = {.number = 0};
 
     while (otp_wire_next(&w, &f)) {
-        if (f.number == KV_KEY && f.type == OTP_WIRE_LEN) {
+        if (f.number == OTP_KEYVALUE_KEY && f.type == OTP_WIRE_LEN) {
             key = text_of(&f);
-        } else if (f.number == KV_STRINDEX && f.type == OTP_WIRE_VARINT) {
+        } else if (f.number == OTP_KEYVALUE_KEY_STRINDEX && f.type == OTP_WIRE_VARINT) {
             key = string_of(k->m, &f);
-        } else if (f.number == KV_VALUE && f.type == OTP_WIRE_LEN) {
+        } else if (f.number == OTP_KEYVALUE_VALUE && f.type == OTP_WIRE_LEN) {
             value = f;
         }
     }

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/decode/wire.h"
+#include "core/decode/any_value.h"
 #include "tools/otelprof/show.h"
 
 #define DEPTH 65 /* one more than the decoder lets pass */
@@ -51,9 +51,9 @@ static void print_key(struct walk *k, struct otp_wire w)
     struct otp_field f;
 
     while (otp_wire_next(&w, &f)) {
-        if (f.number == 1 && f.type == OTP_WIRE_LEN) {
+        if (f.number == OTP_KEYVALUE_KEY && f.type == OTP_WIRE_LEN) {
             key = otp_text_make((const char *)f.data, f.len);
-        } else if (f.number == 3 && f.type == OTP_WIRE_VARINT) {
+        } else if (f.number == OTP_KEYVALUE_KEY_STRINDEX && f.type == OTP_WIRE_VARINT) {
             key = otp_profiles_string(k->m, (int32_t)(uint32_t)f.value);
         }
     }
@@ -65,17 +65,29 @@ static void print_scalar(struct walk *k, const struct otp_field *f)
 {
     double real;
 
-    if ((f->number == 1 || f->number == 7) && f->type == OTP_WIRE_LEN) {
+    if (f->number >= OTP_VALUE_KINDS || f->type != otp_value_wire_type(f->number)) {
+        return;
+    }
+    switch (f->number) {
+    case OTP_VALUE_STRING:
+    case OTP_VALUE_BYTES:
         otp_show_text(k->to, otp_text_make((const char *)f->data, f->len));
-    } else if (f->number == 2 && f->type == OTP_WIRE_VARINT) {
+        break;
+    case OTP_VALUE_BOOL:
         (void)fputs(f->value != 0 ? "true" : "false", k->to);
-    } else if (f->number == 3 && f->type == OTP_WIRE_VARINT) {
+        break;
+    case OTP_VALUE_INT:
         (void)fprintf(k->to, "%" PRId64, (int64_t)f->value);
-    } else if (f->number == 4 && f->type == OTP_WIRE_I64) {
+        break;
+    case OTP_VALUE_DOUBLE:
         memcpy(&real, &f->value, sizeof(real));
         (void)fprintf(k->to, "%.17g", real);
-    } else if (f->number == 8 && f->type == OTP_WIRE_VARINT) {
+        break;
+    case OTP_VALUE_STRINDEX:
         otp_show_text(k->to, otp_profiles_string(k->m, (int32_t)(uint32_t)f->value));
+        break;
+    default:
+        break;
     }
 }
 
@@ -84,15 +96,16 @@ static void step(struct walk *k, struct level *top, const struct otp_field *f)
     bool is_list = f->type == OTP_WIRE_LEN;
 
     if (top->inside == IN_VALUE) {
-        if (is_list && (f->number == 5 || f->number == 6)) {
-            enter(k, otp_wire_nested(&top->w, f), f->number == 5 ? IN_ARRAY : IN_KVLIST);
+        bool is_array = f->number == OTP_VALUE_ARRAY;
+        if (is_list && (is_array || f->number == OTP_VALUE_KVLIST)) {
+            enter(k, otp_wire_nested(&top->w, f), is_array ? IN_ARRAY : IN_KVLIST);
         } else {
             print_scalar(k, f);
         }
         return;
     }
     if (top->inside == IN_KEYVALUE) {
-        if (is_list && f->number == 2) {
+        if (is_list && f->number == OTP_KEYVALUE_VALUE) {
             enter(k, otp_wire_nested(&top->w, f), IN_VALUE);
         }
         return;
