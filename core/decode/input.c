@@ -25,6 +25,7 @@
 #define BUDGET_FACTOR 24U
 #define BUDGET_BASE ((uint64_t)1 << 20)
 #define BUDGET_MAX ((uint64_t)8 << 30)
+#define NOT_ONLY "not one message of the format that is stated"
 #define MESSAGES_MAX 500000U /* of one file: an empty one is four bytes there and a record here */
 
 enum format {
@@ -217,6 +218,9 @@ static enum otp_status decode_otlp(struct adding *a, const struct content *c)
     if (!found.is_old) {
         return decode(a, c, &found);
     }
+    if (a->in->only == OTP_ONLY_OTLP) {
+        return refuse(a, OTP_UNSUPPORTED, c->off, NOT_ONLY);
+    }
     a->file->format = otp_old_otlp_name(c->bytes, c->size);
     return translate_all(a, c, OTP_SOURCE_OLD_OTLP, otp_old_otlp_decode);
 }
@@ -265,18 +269,40 @@ static bool is_pprof(const uint8_t *p, size_t len)
     return false;
 }
 
-static enum format format_of(const uint8_t *p, size_t len)
+/* A message whose first field has so many bytes begins as a text does in which a line feed stands
+ * before the brace. In such a text the field would not end where another one begins. */
+static bool is_message_of_123(const uint8_t *p, size_t len)
+{
+    struct otp_wire_fault fault = {.reason = NULL};
+    struct otp_wire w;
+    struct otp_field f;
+
+    if (!begins_with(p, len, "\n{")) {
+        return false;
+    }
+    otp_wire_init(&w, p, len, &fault);
+    while (otp_wire_next(&w, &f)) {
+    }
+    return fault.reason == NULL;
+}
+
+static bool is_json(const uint8_t *p, size_t len)
 {
     size_t blank = 0;
 
-    if (is_gperftools(p, len)) {
-        return FORMAT_GPERFTOOLS;
-    }
     while (blank < len &&
            (p[blank] == ' ' || p[blank] == '\t' || p[blank] == '\n' || p[blank] == '\r')) {
         blank++;
     }
-    if (blank < len && p[blank] == '{') {
+    return blank < len && p[blank] == '{' && !is_message_of_123(p, len);
+}
+
+static enum format format_of(const uint8_t *p, size_t len)
+{
+    if (is_gperftools(p, len)) {
+        return FORMAT_GPERFTOOLS;
+    }
+    if (is_json(p, len)) {
         return FORMAT_JSON;
     }
     /* The smallest tag, of field 1, is 8. Frames of less than 2^27 bytes begin with less. */
@@ -401,13 +427,7 @@ static bool is_only(const struct content *c, enum otp_packing packing, enum otp_
     if (c->size == 0 || packing != OTP_UNPACKED) {
         return false;
     }
-    enum format format = format_of(c->bytes, c->size);
-    if (only == OTP_ONLY_JSON || format != FORMAT_OTLP) {
-        return only == OTP_ONLY_JSON && format == FORMAT_JSON;
-    }
-    struct otp_otlp_version found;
-    otp_otlp_version_find(c->bytes, c->size, &found);
-    return !found.is_old;
+    return format_of(c->bytes, c->size) == (only == OTP_ONLY_JSON ? FORMAT_JSON : FORMAT_OTLP);
 }
 
 /* Takes back what was added since there were that many messages and blobs. */
@@ -452,7 +472,7 @@ enum otp_status otp_profile_set_add(struct otp_profile_set *set, const struct ot
     a.file->format = "OTLP";
     enum otp_packing packing = otp_packing_of(c.bytes, c.size);
     if (in->only != OTP_ONLY_NOTHING && !is_only(&c, packing, in->only)) {
-        status = refuse(&a, OTP_UNSUPPORTED, 0, "not one message of the format that is stated");
+        status = refuse(&a, OTP_UNSUPPORTED, 0, NOT_ONLY);
     } else if (packing != OTP_UNPACKED) {
         a.file->packing = packing == OTP_GZIP ? "gzip" : "zstd";
         status = unpack(&a, &c);

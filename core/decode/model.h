@@ -420,6 +420,12 @@ static inline int64_t otp_add_clamped(int64_t a, int64_t b)
     return sum;
 }
 
+/* How far from 0; of the least number, too. */
+static inline uint64_t otp_magnitude(int64_t v)
+{
+    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+}
+
 /* An empty set. */
 void otp_profile_set_init(struct otp_profile_set *set);
 /* Frees all messages and files. */

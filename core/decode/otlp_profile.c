@@ -198,7 +198,8 @@ OTP_INLINE bool quick_sample(struct otp_decoder *d, const uint8_t *p, const uint
  */
 static void reserve_samples(struct otp_decoder *d, const struct otp_wire *w)
 {
-    if (w->end - w->pos >= 2 && w->pos[1] < 0x80) {
+    const uint8_t tag = PROFILE_SAMPLES << 3 | OTP_WIRE_LEN;
+    if (w->end - w->pos >= 2 && w->pos[0] == tag && w->pos[1] < 0x80) {
         (void)otp_vec_reserve(&d->m->samples, d->m->size / (2U + w->pos[1])); /* it may grow too */
     }
 }

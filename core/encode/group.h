@@ -102,7 +102,8 @@ enum otp_status otp_group_add(struct otp_group *g, struct otp_dict *d,
 enum otp_status otp_group_rows(struct otp_group *g, const struct otp_dict *d,
                                const struct otp_visit_rows *rows);
 
-/* Gives the memory of rows back to the system, whole pages of it; their values are 0 then. */
+/* Gives the memory of rows back to the system, where that takes it; they are not to be read again.
+ */
 void otp_group_forget_rows(const struct otp_group *g);
 
 /* After the last sample: also gives back what only adding needs. OTP_NO_MEMORY, OTP_FULL. */

@@ -221,6 +221,7 @@ def check_times(run, kinds):
         if kind == "samples":  # is told where one of them stood for several periods, and then of all
             exact("samples: times, those of cpu in the same flushes",
                   sum(len(s.times) for f in run.flushes if "samples" in f for s in f["cpu"].samples), samples)
+            at_least("samples: times", 1, samples)
         else:
             at_least("%s: times" % kind, 20, samples)
         exact("%s: times outside of their flush" % kind, 0, outside)

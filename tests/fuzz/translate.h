@@ -34,7 +34,6 @@ static inline void read_back(struct otp_translation *t)
     memset(&m, 0, sizeof(m));
     m.bytes = t->out.data;
     m.size = (uint32_t)t->out.len;
-    m.source = OTP_SOURCE_PPROF; /* the version is not to be guessed */
     require(otp_profiles_init(&m, (uint64_t)2 << 30));
     /* Parts that are copied as they are may be refused now. */
     require(otp_otlp_decode(&m, true, false, NULL, &fault) == OTP_OK || fault.reason != NULL);

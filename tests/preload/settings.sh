@@ -270,11 +270,15 @@ for memory in 1m 2m 4m; do
 done
 
 begin "OTELPROF_MEMORY_LIMIT=1m: what does not fit is counted"
-settings="OTELPROF_HEAP_INTERVAL=256 OTELPROF_CPU=false OTELPROF_MEMORY_LIMIT=1m"
-prof "$python" -c "kept = [str(i) for i in range(300000)]; print(len(kept))"
+settings="OTELPROF_HEAP_INTERVAL=64 OTELPROF_CPU=false OTELPROF_MEMORY_LIMIT=1m"
+ends=$host
+host many_live
+prof "$host"
+host=$ends
 equal "exit status" 0 "$status"
 equal "standard output" 300000 "$(cat "$d/prof.out")"
 equal "standard error" "" "$(cat "$d/prof.err")"
+has_function alloc_space make_live $(files)
 strict
 "$tool" info $(files) | grep -q ' lost [a-z_]* [1-9]' || bad "no losses: $("$tool" info $(files) | grep -A 3 alloc)"
 end

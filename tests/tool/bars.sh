@@ -17,7 +17,6 @@ columns, key, path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 data = json.load(open(path))
 rows = data.get("functions") or data["groups"]
 lines = re.sub("\033\\[[0-9;]*m", "", sys.stdin.read()).split("\n")
-head = 1
 bars = []
 for line in lines[2:2 + len(rows)]:
     assert len(line) <= columns, "%d columns: %r" % (len(line), line)

@@ -230,4 +230,32 @@ equal "exit status without input" 3 $?
 [ ! -e x.pb ] || bad "a file was written"
 end
 
+begin "profiles without samples come through, alone and among others"
+"$python" - << 'P'
+def varint(n):
+    return (bytes([n & 127 | 128]) + varint(n >> 7)) if n > 127 else bytes([n])
+def field(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+profile = field(1, b"\x08\x01\x10\x02")
+words = b"".join(field(5, w) for w in (b"", b"contentions", b"count"))
+open("none.otlp", "wb").write(field(1, field(2, field(2, profile))) + field(2, words))
+P
+"$python" "$here/otlp_gen.py" good some.otlp
+for out in none2.otlp none2.pb none2.jsonl none2.otep239; do
+    "$tool" convert -o $out none.otlp 2> err
+    equal "exit status ($out)" 0 $?
+    "$tool" info $out | grep -q '] contentions/count  0 samples' || bad "$out: $("$tool" info $out | grep '\[0\]')"
+    "$tool" merge -o all.otlp none.otlp some.otlp $out 2> err
+    equal "exit status of merge ($out)" 0 $?
+    equal "totals of all ($out)" "$(judge totals some.otlp)" "$(judge totals all.otlp | grep -v '^contentions 0$')"
+done
+end
+
+begin "JSON that is written while it is made is that which is made whole"
+"$python" "$here/otlp_gen.py" good large.otlp stacks=9000 depth=12
+"$tool" convert -o large.jsonl large.otlp
+"$tool" convert -o large.jsonl.gz large.otlp
+[ "$(stat -c %s large.jsonl)" -gt 3000000 ] || bad "only $(stat -c %s large.jsonl) bytes"
+gzip -dc large.jsonl.gz | cmp - large.jsonl || bad "they differ"
+end
 finish

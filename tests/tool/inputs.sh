@@ -124,4 +124,24 @@ head -c 8000000 /dev/zero | gzip -c > zeros.gz
 equal "exit status" 3 $?
 one_line err "zeros.gz: offset 2000000 of the unpacked data" "more than 500000 messages"
 end
+
+begin "a message whose first field has 123 bytes is no JSON"
+"$python" - << 'P'
+def field(number, content):
+    return bytes([number << 3 | 2, len(content)]) + content
+words = b"".join(field(5, w) for w in (b"", b"cpu", b"nanoseconds"))
+profiles = field(2, field(2, field(1, b"\x08\x01\x10\x02")))
+attribute = field(1, field(1, b"k") + field(2, field(1, b"v" * (123 - len(profiles) - 11))))
+resource = field(1, attribute)
+first = field(1, resource + profiles)
+assert first[:2] == b"\n{", first[:2]
+open("brace.otlp", "wb").write(first + field(2, words))
+P
+"$tool" info brace.otlp > out 2> err
+equal "exit status" 0 $?
+grep -q '^brace.otlp: OTLP, proto 1.10' out || bad "$(head -n 1 out) $(cat err)"
+printf '\n{"resourceProfiles":[]}\n' > text.jsonl
+"$tool" info text.jsonl > out 2> err
+grep -q '^text.jsonl: OTLP/JSON' out || bad "$(head -n 1 out) $(cat err)"
+end
 finish

@@ -23,11 +23,21 @@ sweep() {
     "$python" - "$tool" "$@" << 'P' > said 2>&1 || bad "$(tail -n 1 said)"
 import resource, subprocess, sys
 wanted, command = int(sys.argv[2]), [sys.argv[1]] + sys.argv[3:]
+written = command[command.index("-o") + 1] if "-o" in command else None
+def content(): # of the file that was written; ids are drawn anew each time
+    if written is None:
+        return None
+    if written.endswith((".folded", ".svg", ".html")):
+        return open(written, "rb").read()
+    top = subprocess.run([sys.argv[1], "top", "-n", "0", "--json", written], stdout=subprocess.PIPE)
+    assert top.returncode == 0, "what was written cannot be read"
+    return top.stdout
 def run(kib):
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (kib << 10, kib << 10))
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=limit)
 whole = run(4 << 20)
 assert whole.returncode == wanted, "with enough memory: %d, %r" % (whole.returncode, whole.stderr)
+first = content()
 low, high = 1 << 10, 4 << 20
 while high - low > 64: # the least that it needs
     middle = (low + high) // 2
@@ -37,6 +47,7 @@ for kib in range(high, max(high - 12288, 8192), -192):
     r = run(kib)
     if r.returncode == wanted:
         assert r.stdout == whole.stdout, "with %d KiB it says something else" % kib
+        assert content() == first, "with %d KiB it writes something else" % kib
         continue
     assert r.returncode == 3, "with %d KiB: exit status %d, %r" % (kib, r.returncode, r.stderr)
     assert r.stderr.count(b"\n") == 1 and b"memory" in r.stderr, "with %d KiB: %r" % (kib, r.stderr)

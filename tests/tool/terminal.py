@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""terminal.py COLUMNS [-e FILE] COMMAND…: runs a command with its standard output, or with -e its standard error, on a
-terminal of that width, and prints what the terminal was sent. With -e, FILE takes the standard output."""
+"""terminal.py COLUMNS COMMAND…: runs a command with its standard output on a terminal of that width, and prints what
+the terminal was sent."""
 import fcntl
 import os
 import pty
@@ -12,15 +12,9 @@ import termios
 
 def main():
     columns, command = int(sys.argv[1]), sys.argv[2:]
-    out = None
-    if command[0] == "-e":
-        out, command = open(command[1], "wb"), command[2:]
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    if out is None:
-        child = subprocess.Popen(command, stdout=theirs)
-    else:
-        child = subprocess.Popen(command, stdout=out, stderr=theirs)
+    child = subprocess.Popen(command, stdout=theirs)
     os.close(theirs)
     while True:
         try:

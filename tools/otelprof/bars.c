@@ -158,11 +158,6 @@ void otp_bars_end_titles(const struct otp_bars *b, const char *last_title)
     (void)putchar('\n');
 }
 
-static uint64_t size_of(int64_t v)
-{
-    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
-
 /* A bar of `eighths` of a column; the rest of a column counts where it can be shown. */
 static unsigned draw_blocks(const struct otp_bars *b, unsigned eighths)
 {
@@ -184,7 +179,7 @@ void otp_bars_draw(const struct otp_bars *b, int64_t value)
     if (b->columns == 0) {
         return;
     }
-    double part = (double)size_of(value) / (double)b->largest;
+    double part = (double)otp_magnitude(value) / (double)b->largest;
     unsigned full = b->columns * EIGHTHS;
     unsigned eighths = part >= 1 ? full : (unsigned)(part * full + 0.5);
     if (eighths == 0 && value != 0) {

@@ -261,9 +261,6 @@ static bool check_message(struct otp_check *c)
     return ok && !c->has_no_memory;
 }
 
-static const char *const table_names[OTP_TABLES] = {"",      "mappings", "locations",  "functions",
-                                                    "links", "strings",  "attributes", "stacks"};
-
 static void print_result(const struct otp_check *c)
 {
     const struct otp_profiles *m = c->m;
@@ -279,7 +276,7 @@ static void print_result(const struct otp_check *c)
                  (unsigned)m->scopes.count, (unsigned)m->profiles.count,
                  (unsigned)m->samples.count);
     for (int t = OTP_TABLE_MAPPING; t < OTP_TABLES; t++) {
-        (void)printf(", %u %s", (unsigned)m->table[t].count, table_names[t]);
+        (void)printf(", %u %s", (unsigned)m->table[t].count, otp_table_names[t]);
     }
     if (c->violations == 0) {
         (void)printf(" looked at: ok\n");
@@ -302,7 +299,7 @@ static void put_result(const struct otp_check *c)
     otp_jsonout_uint(c->json, "profiles", m->profiles.count);
     otp_jsonout_uint(c->json, "samples", m->samples.count);
     for (int t = OTP_TABLE_MAPPING; t < OTP_TABLES; t++) {
-        otp_jsonout_uint(c->json, table_names[t], m->table[t].count);
+        otp_jsonout_uint(c->json, otp_table_names[t], m->table[t].count);
     }
     otp_jsonout_close(c->json);
 }

@@ -104,11 +104,6 @@ static int64_t change(const int64_t values[SIDES])
                : d;
 }
 
-static uint64_t size_of(int64_t v)
-{
-    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
-
 struct order {
     const struct otp_names *names;
     bool by_cum;
@@ -116,7 +111,7 @@ struct order {
 
 static int compare_sizes(int64_t a, int64_t b)
 {
-    return (size_of(a) < size_of(b)) - (size_of(a) > size_of(b));
+    return (otp_magnitude(a) < otp_magnitude(b)) - (otp_magnitude(a) > otp_magnitude(b));
 }
 
 /* The largest change first, whichever way it went. */

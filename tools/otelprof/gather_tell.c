@@ -255,18 +255,23 @@ static enum otp_status retell_of(struct telling *t, size_t message, struct otp_r
     return t->g->is_from_pprof ? otp_retell_all_mappings(r) : OTP_OK;
 }
 
-/* Memory for the rows of some profiles: of one it is that of its samples, which are then none any
- * more. */
-static struct otp_visit_row *room_for_rows(struct telling *t, const struct otp_gather_part *parts,
-                                           size_t count)
+static size_t count_rows(const struct telling *t, const struct otp_gather_part *parts, size_t count)
 {
     size_t rows = 0;
     for (size_t i = 0; i < count; i++) {
         const struct otp_profiles *m = t->g->set->messages[parts[i].message];
         rows += otp_profiles_profile(m, parts[i].profile)->samples.count;
     }
+    return rows;
+}
+
+/* Memory for the rows of some profiles: of one it is that of its samples, which are then none any
+ * more. */
+static struct otp_visit_row *room_for_rows(struct telling *t, const struct otp_gather_part *parts,
+                                           size_t count, size_t rows)
+{
     if (count > 1) {
-        return otp_heap_calloc(&t->g->heap, rows + 1, sizeof(struct otp_visit_row));
+        return otp_heap_calloc(&t->g->heap, rows, sizeof(struct otp_visit_row));
     }
     struct otp_profiles *m = t->g->set->messages[parts->message];
     return (void *)((struct otp_sample *)m->samples.items +
@@ -286,8 +291,10 @@ static bool takes_rows(const struct telling *t, const struct otp_gather_part *pa
 static enum otp_status tell_rows(struct telling *t, const struct otp_gather_part *parts,
                                  size_t count)
 {
-    struct otp_visit_rows rows = {.items = room_for_rows(t, parts, count)};
-    enum otp_status status = rows.items == NULL ? OTP_NO_MEMORY : OTP_OK;
+    size_t total = count_rows(t, parts, count);
+    struct otp_visit_rows rows = {
+        .items = total == 0 ? NULL : room_for_rows(t, parts, count, total)};
+    enum otp_status status = total > 0 && rows.items == NULL ? OTP_NO_MEMORY : OTP_OK;
     struct otp_buf longs;
     otp_buf_init(&longs, &t->g->heap, SIZE_MAX / 2);
     for (size_t i = 0; i < count && status == OTP_OK; i++) {
@@ -295,6 +302,10 @@ static enum otp_status tell_rows(struct telling *t, const struct otp_gather_part
         status = retell_of(t, parts[i].message, &r);
         status = status == OTP_OK ? otp_retell_tables(r, parts[i].profile) : status;
         status = status == OTP_OK ? otp_retell_rows(r, parts[i].profile, &rows, &longs) : status;
+        if (status == OTP_OK && count > 1) {
+            struct otp_profiles *m = t->g->set->messages[parts[i].message];
+            otp_profiles_forget_samples(m, otp_profiles_profile(m, parts[i].profile));
+        }
         otp_progress_show("writing", (uint64_t)(parts + i - t->g->parts), t->g->part_count);
     }
     if (status == OTP_OK) {

@@ -108,18 +108,19 @@ static void print_tables(const struct otp_profiles *m)
     (void)printf("  tables");
     for (int t = OTP_TABLE_MAPPING; t < OTP_TABLES; t++) {
         (void)printf("%s %u %s", t > OTP_TABLE_MAPPING ? "," : "", (unsigned)m->table[t].count,
-                     otp_info_tables[t]);
+                     otp_table_names[t]);
     }
     (void)putchar('\n');
 }
 
-/* What samples know besides their stack. */
-static void print_known(const struct otp_profiles *m)
+/* What samples know besides their stack. False: no memory. */
+static bool print_known(const struct otp_profiles *m)
 {
     struct otp_info_known k;
 
     if (!otp_info_known_init(&k, m)) {
-        (void)fprintf(stderr, "otelprof info: no memory\n");
+        otp_info_known_fini(&k);
+        return false;
     }
     if (k.linked > 0) {
         (void)printf("  links of %" PRIu64 " samples: %zu spans, %zu traces\n", k.linked, k.spans,
@@ -132,9 +133,10 @@ static void print_known(const struct otp_profiles *m)
     }
     (void)fputs(k.label_count > 0 ? "\n" : "", stdout);
     otp_info_known_fini(&k);
+    return true;
 }
 
-static void print_message(const struct otp_profiles *m)
+static bool print_message(const struct otp_profiles *m)
 {
     for (uint32_t i = 0; i < m->resources.count; i++) {
         const struct otp_profiles_resource *r = otp_profiles_resource(m, i);
@@ -145,7 +147,7 @@ static void print_message(const struct otp_profiles *m)
         }
     }
     print_tables(m);
-    print_known(m);
+    return print_known(m);
 }
 
 /* The line that heads a file, and each message of it when there are several. */
@@ -176,12 +178,14 @@ static void print_head(const struct otp_profiles *m)
     }
 }
 
-static void print_messages(const struct otp_profile_set *set)
+static bool print_messages(const struct otp_profile_set *set)
 {
-    for (size_t i = 0; i < set->message_count; i++) {
+    bool ok = true;
+    for (size_t i = 0; i < set->message_count && ok; i++) {
         print_head(set->messages[i]);
-        print_message(set->messages[i]);
+        ok = print_message(set->messages[i]);
     }
+    return ok;
 }
 
 static int run_info(const struct otp_args *args)
@@ -193,9 +197,7 @@ static int run_info(const struct otp_args *args)
     if (status == OTP_EXIT_USAGE) {
         return status;
     }
-    if (!otp_args_has(args, INFO_JSON)) {
-        print_messages(&set);
-    } else if (!otp_info_json(&set)) {
+    if (!(otp_args_has(args, INFO_JSON) ? otp_info_json(&set) : print_messages(&set))) {
         (void)fprintf(stderr, "otelprof info: no memory\n");
         status = OTP_EXIT_INPUT;
     }

@@ -32,9 +32,6 @@ struct otp_info_known {
     size_t label_count;
 };
 
-/* Losses are attributes whose key begins so. */
-extern const char otp_info_lost_prefix[];
-
 struct otp_info_sums otp_info_sum_up(const struct otp_profiles *m, const struct otp_profile *p);
 /* False: no memory. The caller calls otp_info_known_fini() in any case. */
 bool otp_info_known_init(struct otp_info_known *k, const struct otp_profiles *m);
@@ -50,8 +47,6 @@ struct otp_info_attribute {
 bool otp_info_next(const struct otp_profiles *m, uint32_t list, uint32_t *at,
                    struct otp_info_attribute *out);
 const char *otp_info_version(enum otp_wire_version v);
-/* The name of a table as people call it: "mappings". */
-extern const char *const otp_info_tables[OTP_TABLES];
 
 /* Prints all messages of the set as one JSON value. False: no memory. */
 bool otp_info_json(const struct otp_profile_set *set);

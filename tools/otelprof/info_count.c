@@ -4,10 +4,8 @@
 
 #include "tools/otelprof/info.h"
 
-const char otp_info_lost_prefix[] = "otelprof.dropped.";
-
-const char *const otp_info_tables[OTP_TABLES] = {"",      "mappings", "locations",  "functions",
-                                                 "links", "strings",  "attributes", "stacks"};
+/* Losses are attributes whose key begins so. */
+static const char lost_prefix[] = "otelprof.dropped.";
 
 const char *otp_info_version(enum otp_wire_version v)
 {
@@ -17,7 +15,7 @@ const char *otp_info_version(enum otp_wire_version v)
 bool otp_info_next(const struct otp_profiles *m, uint32_t list, uint32_t *at,
                    struct otp_info_attribute *out)
 {
-    size_t skip = strlen(otp_info_lost_prefix);
+    const size_t skip = sizeof(lost_prefix) - 1;
     uint32_t count;
     const int32_t *items = otp_profiles_list(m, list, &count);
     while (*at < count) {
@@ -27,7 +25,7 @@ bool otp_info_next(const struct otp_profiles *m, uint32_t list, uint32_t *at,
         }
         const struct otp_attribute *a = otp_profiles_attribute(m, i);
         struct otp_text key = otp_profiles_string(m, a->key);
-        out->is_loss = key.len > skip && memcmp(key.data, otp_info_lost_prefix, skip) == 0;
+        out->is_loss = key.len > skip && memcmp(key.data, lost_prefix, skip) == 0;
         out->key = out->is_loss ? otp_text_make(key.data + skip, key.len - skip) : key;
         out->value = &a->value;
         return true;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "tools/otelprof/info.h"
+#include "tools/otelprof/show.h"
 
 static void put_piece(struct otp_jsonout *j, const char *key, const struct otp_profiles *m,
                       struct otp_piece p)
@@ -127,7 +128,7 @@ static bool put_message(struct otp_jsonout *j, const struct otp_profiles *m)
     put_resources(j, m);
     otp_jsonout_row(j, "tables");
     for (int t = OTP_TABLE_MAPPING; t < OTP_TABLES; t++) {
-        otp_jsonout_uint(j, otp_info_tables[t], m->table[t].count);
+        otp_jsonout_uint(j, otp_table_names[t], m->table[t].count);
     }
     otp_jsonout_close(j);
     bool ok = put_known(j, m);

@@ -40,11 +40,16 @@ static struct otp_text present(struct otp_text text)
     return text.len > 0 ? text : otp_text_make("", 0);
 }
 
+static uint32_t find(const struct otp_names *n, struct otp_text text, uint64_t *out_hash)
+{
+    *out_hash = otp_hash_bytes(text.data, text.len, 0);
+    return otp_map_find(&n->map, *out_hash, &text, same_name, n);
+}
+
 uint32_t otp_names_find(const struct otp_names *n, struct otp_text name)
 {
-    struct otp_text text = present(name);
-    uint32_t id =
-        otp_map_find(&n->map, otp_hash_bytes(text.data, text.len, 0), &text, same_name, n);
+    uint64_t hash;
+    uint32_t id = find(n, present(name), &hash);
     return id == OTP_MAP_NONE ? UINT32_MAX : id;
 }
 
@@ -55,8 +60,8 @@ uint32_t otp_names_add(struct otp_names *n, const struct otp_name *given)
                              .file = present(given->file),
                              .is_address = given->is_address};
     const struct otp_name *name = &whole;
-    uint64_t hash = otp_hash_bytes(name->name.data, name->name.len, 0);
-    uint32_t id = otp_map_find(&n->map, hash, &name->name, same_name, n);
+    uint64_t hash;
+    uint32_t id = find(n, name->name, &hash);
 
     if (id != OTP_MAP_NONE) {
         struct otp_name *known = &n->items[id];

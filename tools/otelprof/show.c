@@ -8,6 +8,9 @@
 #include "core/base/civil.h"
 #include "core/base/utf8.h"
 
+const char *const otp_table_names[OTP_TABLES] = {"",      "mappings", "locations",  "functions",
+                                                 "links", "strings",  "attributes", "stacks"};
+
 struct step {
     double size;
     const char *suffix;

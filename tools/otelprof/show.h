@@ -33,4 +33,7 @@ void otp_show_nested(FILE *to, const struct otp_profiles *m, const struct otp_va
 /* Prints an attribute's value on one line. */
 void otp_show_attribute(FILE *to, const struct otp_profiles *m, const struct otp_value *v);
 
+/* The name of a table as people call it: "mappings". */
+extern const char *const otp_table_names[OTP_TABLES];
+
 #endif

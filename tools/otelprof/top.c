@@ -137,14 +137,9 @@ static bool count_all(struct tally *t, const struct otp_pick_list *picks)
 }
 
 /* Sorting by size, not by sign: a difference is as interesting downwards. */
-static uint64_t size_of(int64_t v)
-{
-    return v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
-}
-
 static int compare_sizes(int64_t a, int64_t b)
 {
-    return (size_of(a) < size_of(b)) - (size_of(a) > size_of(b));
+    return (otp_magnitude(a) < otp_magnitude(b)) - (otp_magnitude(a) > otp_magnitude(b));
 }
 
 /* What the sort needs besides the rows. */
@@ -221,7 +216,7 @@ static void plan_bars(struct otp_bars *bars, const struct tally *t, uint32_t row
     for (uint32_t i = 0; i < rows; i++) {
         const struct otp_name *n = &t->names.items[t->rows[i].name];
         unsigned columns = otp_bars_name_columns(n->name, module_of(n));
-        uint64_t size = size_of(bar_value(&t->rows[i], by_cum));
+        uint64_t size = otp_magnitude(bar_value(&t->rows[i], by_cum));
         longest = columns > longest ? columns : longest;
         largest = size > largest ? size : largest;
     }
@@ -430,7 +425,7 @@ static void print_groups_text(const struct tally *t, const struct group_row *row
         unsigned columns = otp_bars_name_columns(rows[i].name, otp_text_of(NULL));
         longest = columns > longest ? columns : longest;
     }
-    otp_bars_plan(bars, GROUP_COLUMNS, longest, shown > 0 ? size_of(rows[0].value) : 0);
+    otp_bars_plan(bars, GROUP_COLUMNS, longest, shown > 0 ? otp_magnitude(rows[0].value) : 0);
     print_header(t, type);
     otp_bars_begin_titles(bars);
     print_numbers(bars, "value", "value%", "sum%", "samples");
