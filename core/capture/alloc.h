@@ -47,6 +47,9 @@ uint32_t otp_alloc_interval_count(void);
 void otp_alloc_init(void);
 /* From now on there may be sampled blocks: frees look for them. Context: init, worker. */
 void otp_alloc_begin(void);
+/* In the child of a fork: gaps of its own from here on, not those of its parent and of all other
+ * children of that. Context: init. */
+void otp_alloc_after_fork(void);
 /*
  * Another interval for gaps that begin from now on; a thread meets it within 4 MiB that it
  * allocates. False: the table of intervals is full. Context: worker.

@@ -120,6 +120,14 @@ static uint64_t draw_at(uint32_t interval)
     return otp_random_gap(&tls->random, mean);
 }
 
+void otp_alloc_after_fork(void)
+{
+    otp_tls.random = 0;
+    otp_tls.gap = OTP_GAP_NONE; /* which is what the end of a countdown of 0 leads to */
+    otp_tls.countdown = 0;
+    otp_tls.is_refused = 0; /* the records of all other threads are free again */
+}
+
 /* Draws the next gap, at the interval of now. */
 static void draw_gap(void)
 {

@@ -266,6 +266,17 @@ void otp_thread_recycle(struct otp_thread *t)
     otp_thread_unclaim(t);
 }
 
+/* The calling thread goes on in a child of fork: the same name, a number of its own, and chances of
+ * its own, or all children of one parent would be sampled at the same moments of their lives. */
+static void become_child(struct otp_thread *t)
+{
+    const struct otp_context *c = otp_context_get(otp_load_relaxed(&t->context));
+    int32_t tid = otp_sys_gettid();
+    t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid << 32 ^ t->random);
+    otp_store_relaxed(&t->tid, tid);
+    otp_thread_set_name(t, c == NULL ? NULL : c->thread_name);
+}
+
 void otp_thread_forget_others(void)
 {
     for (uint32_t n = 0;; n++) {
@@ -282,7 +293,7 @@ void otp_thread_forget_others(void)
         if (t != otp_tls.thread) {
             otp_thread_unclaim(t);
         } else {
-            otp_store_relaxed(&t->tid, otp_sys_gettid());
+            become_child(t);
         }
     }
 }

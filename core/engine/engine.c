@@ -211,6 +211,7 @@ static void after_fork_in_child(void)
     otp_settings.pid = otp_engine.pid;
     otp_worker_forget();
     otp_thread_forget_others();
+    otp_alloc_after_fork();
     otp_cost_forget();
     if (!otp_engine.conf.follow_fork) {
         otp_store_relaxed(&otp_capture_state, OTP_CAPTURE_ENDED);

@@ -92,6 +92,47 @@ done
 equal "instances" 6 "$(for f in $(files forks); do judge attr service.instance.id "$f"; done | sort -u | wc -l)"
 end
 
+begin "the samples of a child have its own thread.id, and the name of the thread that forked"
+host fork_own
+settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000 OTELPROF_THREAD_ATTRIBUTES=id,name"
+bare "$host" ids
+prof "$host" ids
+same
+strict
+equal "profiles" 3 "$(files fork_own | wc -l)"
+parents=0
+for f in $(files fork_own); do
+    pid=$(judge attr process.pid "$f")
+    judge by thread.name alloc_objects "$f" > "$d/names"
+    if grep -q fork_own "$d/names"; then # its main thread
+        parents=$((parents + 1))
+        continue
+    fi
+    for type in cpu samples alloc_objects alloc_space; do
+        equal "threads of $type" "$pid" "$(judge by thread.id "$type" "$f" | cut -d ' ' -f 2)"
+        equal "names of $type" forker "$(judge by thread.name "$type" "$f" | cut -d ' ' -f 2)"
+    done
+done
+equal "parents" 1 "$parents"
+end
+
+begin "children are sampled at moments of their own, not at those of their parent"
+settings="OTELPROF_HEAP=false OTELPROF_CPU_HZ=10"
+prof "$host" phases
+equal "standard output" "phases: 0" "$(cat "$d/prof.out")"
+# Half a period in each of 60: 30 samples on average, with a standard deviation of 4.
+# shellcheck disable=SC2046
+between "samples" 10 50 "$(judge totals $(files fork_own) | sed -n 's/^samples //p')"
+settings="OTELPROF_CPU=false OTELPROF_HEAP_INTERVAL=64k"
+rm -f "$p"/*
+prof "$host" gaps
+equal "standard output" "gaps: 0" "$(cat "$d/prof.out")"
+for f in $(files fork_own); do
+    judge totals "$f" | sed -n 's/^alloc_objects //p'
+done > "$d/totals"
+between "different totals of 12 children" 6 13 "$(sort -u "$d/totals" | wc -l)"
+end
+
 begin "a shell pipeline: each program has a profile"
 settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU=false"
 bare sh -c 'seq 1 3000 | sort -rn | head -n 3 | tr 1 x; exit 6'
