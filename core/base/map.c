@@ -155,5 +155,5 @@ uint64_t otp_hash_bytes(const void *data, size_t len, uint64_t seed)
         p += 8;
         len -= 8;
     }
-    return fold_product(rest_at(p, len) ^ odd[1], h ^ odd[0]);
+    return fold_product(rest_at(p, len) ^ odd[1], h ^ odd[2]);
 }

@@ -16,6 +16,7 @@
 #define OTP_TAG_ATTRS_MAX 612U /* with its head of 28 bytes a record of the recommended 640 */
 #define OTP_TAG_KEY_MAX 127U
 #define OTP_TAG_VALUE_MAX 255U
+#define OTP_TAG_REFUSED_MAX 16U /* keys of labels without room that are remembered */
 
 struct otp_tag {
     uint8_t trace_id[16]; /* all zero: no span */
@@ -23,8 +24,8 @@ struct otp_tag {
     uint16_t attr_bytes;  /* of data: entries of a thread context, as they were published */
     uint16_t label_bytes; /* behind them: entries with struct otp_tag_label in front */
     uint16_t lost;        /* labels and attributes that found no room */
-    uint16_t reserved;
-    uint8_t data[OTP_TAG_ATTRS_MAX + OTP_TAG_LABELS_MAX];
+    uint16_t refused;     /* hashes (uint32_t) behind those: keys whose last label found no room */
+    uint8_t data[OTP_TAG_ATTRS_MAX + OTP_TAG_LABELS_MAX + OTP_TAG_REFUSED_MAX * sizeof(uint32_t)];
 };
 
 /* In front of a label's key and value, which lie one behind the other without NUL. */
@@ -41,10 +42,16 @@ struct otp_tag_label {
 
 _Static_assert(sizeof(struct otp_tag) % 8 == 0 && offsetof(struct otp_tag, data) % 8 == 0, "words");
 
+/* Bytes of data in use. Context: hot. */
+static inline size_t otp_tag_used(const struct otp_tag *t)
+{
+    return (size_t)t->attr_bytes + t->label_bytes + t->refused * sizeof(uint32_t);
+}
+
 /* Bytes of the tag in use, a multiple of 8. Context: hot. */
 static inline size_t otp_tag_bytes(const struct otp_tag *t)
 {
-    return (OTP_TAG_HEAD + t->attr_bytes + t->label_bytes + 7) & ~(size_t)7;
+    return (OTP_TAG_HEAD + otp_tag_used(t) + 7) & ~(size_t)7;
 }
 
 #endif

@@ -6,6 +6,9 @@
  * I1  The span is valid while has_span is not 0; it is changed with has_span 0.
  *
  * I2  The bytes of a label are written before used says that they are there.
+ *
+ * I3  Once a label found no room, none is kept until that one is popped. Its key has no value
+ * meanwhile: those that labels below it, or a thread context, have for the key are not told.
  */
 #ifndef OTP_CAPTURE_LABELS_H
 #define OTP_CAPTURE_LABELS_H
@@ -21,10 +24,19 @@
 #include "core/capture/slot.h"
 #include "core/capture/thread.h"
 
+/* A key that has no value from a label on which found no room. */
+struct otp_refused {
+    uint32_t key;  /* hash */
+    uint32_t from; /* number of that label among those: lost, when it was the last one */
+};
+
 struct otp_labels {
-    uint16_t used; /* bytes of data */
-    uint16_t last; /* where the last label begins; OTP_TAG_NO_LABEL: there is none */
-    uint32_t lost; /* labels above the last one that found no room */
+    uint16_t used;          /* bytes of data */
+    uint16_t last;          /* where the last label begins; OTP_TAG_NO_LABEL: there is none */
+    uint32_t lost;          /* labels above the last one that found no room */
+    uint32_t refused_count; /* different keys of those */
+    uint32_t unknown_from;  /* the first whose key was one too many; 0: all are known */
+    struct otp_refused refused[OTP_TAG_REFUSED_MAX];
     uint8_t data[OTP_TAG_LABELS_MAX];
 };
 

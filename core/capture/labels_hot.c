@@ -6,6 +6,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/hotmem.h"
+#include "core/base/map.h"
 #include "core/capture/capture.h"
 
 #define AREAS_PER_CHUNK 64U
@@ -55,10 +56,72 @@ static struct otp_labels *labels_of_thread(void)
         l->used = 0;
         l->last = OTP_TAG_NO_LABEL;
         l->lost = 0;
+        l->refused_count = 0;
+        l->unknown_from = 0;
         otp_signal_fence();
         otp_tls.labels = l;
     }
     return l;
+}
+
+static uint32_t hash_of(const void *key, size_t len)
+{
+    return (uint32_t)otp_hash_bytes(key, len, 0);
+}
+
+static bool is_refused(const struct otp_labels *l, uint32_t key)
+{
+    uint32_t n = 0;
+    while (n < l->refused_count && l->refused[n].key != key) {
+        n++;
+    }
+    return n < l->refused_count;
+}
+
+/* Whether the value that is kept of a key is this one; head, key, value: of a label. */
+static bool is_kept(const struct otp_labels *l, const struct otp_tag_label *head, const char *key,
+                    const void *value)
+{
+    struct otp_tag_label kept;
+    for (uint16_t at = l->last; at != OTP_TAG_NO_LABEL; at = kept.before) {
+        memcpy(&kept, l->data + at, sizeof(kept));
+        const uint8_t *text = l->data + at + sizeof(kept);
+        if (kept.key_len == head->key_len && memcmp(text, key, kept.key_len) == 0) {
+            return kept.is_int == head->is_int && kept.value_len == head->value_len &&
+                   memcmp(text + kept.key_len, value, kept.value_len) == 0;
+        }
+    }
+    return false;
+}
+
+/* A label has no room: its key has no value until it is popped, unless it has that one anyway. */
+static void refuse(struct otp_labels *l, const struct otp_tag_label *head, const char *key,
+                   const void *value)
+{
+    size_t key_len = head->key_len;
+    l->lost++;
+    if (key_len == 0 || is_refused(l, hash_of(key, key_len)) || is_kept(l, head, key, value)) {
+        return;
+    }
+    if (l->refused_count == OTP_TAG_REFUSED_MAX) {
+        l->unknown_from = l->unknown_from != 0 ? l->unknown_from : l->lost;
+        return;
+    }
+    l->refused[l->refused_count] =
+        (struct otp_refused){.key = hash_of(key, key_len), .from = l->lost};
+    otp_signal_fence();
+    l->refused_count++;
+}
+
+/* The last label without room is popped: what its key was before, it is again. */
+static void unrefuse(struct otp_labels *l)
+{
+    if (l->unknown_from == l->lost) {
+        l->unknown_from = 0;
+    } else if (l->refused_count > 0 && l->refused[l->refused_count - 1].from == l->lost) {
+        l->refused_count--;
+    }
+    l->lost--;
 }
 
 static void push(const char *key, const void *value, size_t value_len, bool is_int)
@@ -75,7 +138,7 @@ static void push(const char *key, const void *value, size_t value_len, bool is_i
     };
     size_t len = (sizeof(head) + head.key_len + value_len + 1) & ~(size_t)1;
     if (l->lost > 0 || len > sizeof(l->data) - l->used) {
-        l->lost++;
+        refuse(l, &head, key, value);
     } else {
         uint8_t *to = l->data + l->used;
         to[len - 1] = 0;
@@ -108,7 +171,7 @@ void otp_labels_pop(void)
         return;
     }
     if (l->lost > 0) {
-        l->lost--;
+        unrefuse(l);
     } else if (l->last != OTP_TAG_NO_LABEL) {
         struct otp_tag_label head;
         memcpy(&head, l->data + l->last, sizeof(head));
@@ -125,15 +188,74 @@ void otp_labels_end(void)
     otp_tls.labels = NULL;
 }
 
+static void count_lost(struct otp_tag *t, uint32_t n)
+{
+    t->lost = (uint16_t)(t->lost + (n > UINT8_MAX ? UINT8_MAX : n));
+}
+
+/* Adds the labels that still hold; so many others are returned. */
+static uint32_t add_what_holds(struct otp_tag *t, const struct otp_labels *l)
+{
+    struct otp_tag_label head;
+    uint32_t left_out = 0;
+    for (uint32_t at = 0, len; at < l->used; at += len) {
+        memcpy(&head, l->data + at, sizeof(head));
+        len = ((uint32_t)sizeof(head) + head.key_len + head.value_len + 1) & ~1U;
+        if (l->unknown_from != 0 ||
+            is_refused(l, hash_of(l->data + at + sizeof(head), head.key_len))) {
+            left_out++;
+        } else {
+            memcpy(t->data + t->attr_bytes + t->label_bytes, l->data + at, len);
+            t->label_bytes = (uint16_t)(t->label_bytes + len);
+        }
+    }
+    return left_out;
+}
+
+static uint32_t count_attrs(const struct otp_tag *t)
+{
+    uint32_t count = 0;
+    for (uint32_t at = 0; at + 2U <= t->attr_bytes; at += 2U + t->data[at + 1]) {
+        count++;
+    }
+    return count;
+}
+
+/*
+ * Some labels had no room. Those below them with the same key are left out, and counted by those
+ * above them; which attributes of the thread context have such a key the worker will know. When too
+ * many keys are concerned, nothing is known of any.
+ */
+static void add_some(struct otp_tag *t, const struct otp_labels *l)
+{
+    if (l->unknown_from != 0) {
+        count_lost(t, count_attrs(t));
+        t->attr_bytes = 0;
+    }
+    uint32_t left_out = add_what_holds(t, l);
+    count_lost(t, l->unknown_from != 0 ? left_out : 0);
+    count_lost(t, l->lost);
+    if (t->attr_bytes == 0) {
+        return;
+    }
+    for (uint32_t n = 0; n < l->refused_count; n++) {
+        memcpy(t->data + otp_tag_used(t), &l->refused[n].key, sizeof(l->refused[n].key));
+        t->refused++;
+    }
+}
+
 static void add_labels(struct otp_tag *t)
 {
     const struct otp_labels *l = otp_tls.labels;
     if (otp_tls.has_labels == 0 || l == NULL) {
         return;
     }
+    if (OTP_UNLIKELY(l->lost > 0)) {
+        add_some(t, l);
+        return;
+    }
     memcpy(t->data + t->attr_bytes, l->data, l->used);
     t->label_bytes = l->used;
-    t->lost = (uint16_t)(t->lost + (l->lost > UINT8_MAX ? UINT8_MAX : l->lost));
 }
 
 bool otp_tag_fill(struct otp_tag *t)
@@ -147,7 +269,7 @@ bool otp_tag_fill(struct otp_tag *t)
         otp_slot_read(t);
     }
     add_labels(t);
-    size_t used = (size_t)t->attr_bytes + t->label_bytes;
+    size_t used = otp_tag_used(t);
     size_t padding = otp_tag_bytes(t) - OTP_TAG_HEAD - used;
     memset(t->data + used, 0, padding);
     uint64_t ids[3];

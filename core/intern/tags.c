@@ -125,6 +125,32 @@ static void read_labels(const uint8_t *data, size_t len, struct pairs *out)
     }
 }
 
+static bool has_hash(const uint8_t *hashes, uint32_t count, uint32_t hash)
+{
+    uint32_t n = 0;
+    for (uint32_t one = 0; n < count; n++) {
+        memcpy(&one, hashes + n * sizeof(one), sizeof(one));
+        if (one == hash) {
+            break;
+        }
+    }
+    return n < count;
+}
+
+/* Of keys whose last label found no room nothing is known; what the thread context says of them was
+ * overruled by that label. */
+static void leave_out(struct pairs *p, const uint8_t *hashes, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        uint32_t hash = (uint32_t)otp_hash_bytes(p->of[i].key.data, p->of[i].key.len, 0);
+        if (!has_hash(hashes, count, hash)) {
+            p->of[kept++] = p->of[i];
+        }
+    }
+    p->count = kept;
+}
+
 /* ---- numbering ---- */
 
 static bool add_text(struct otp_tags *t, struct otp_text text, uint32_t *out_at)
@@ -298,12 +324,13 @@ struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t 
         return r;
     }
     memcpy(&copy, tag, len);
-    if ((size_t)copy.attr_bytes + copy.label_bytes > len - OTP_TAG_HEAD) {
+    if (otp_tag_used(&copy) > len - OTP_TAG_HEAD) {
         return r;
     }
     pairs.count = 0;
     pairs.lost = 0;
     read_attrs(t, copy.data, copy.attr_bytes, &pairs);
+    leave_out(&pairs, copy.data + copy.attr_bytes + copy.label_bytes, copy.refused);
     read_labels(copy.data + copy.attr_bytes, copy.label_bytes, &pairs);
     memset(&c.entry, 0, sizeof(c.entry));
     memcpy(c.entry.trace_id, copy.trace_id, sizeof(c.entry.trace_id));

@@ -109,6 +109,17 @@ static void labels(void)
     otelprof_label_push("route", "/after");
     burn_here(0.2);
     otelprof_label_pop();
+    otelprof_label_push("route", "/below");
+    for (int i = 0; i < 3; i++) {
+        otelprof_label_push("filler", long_text);
+    }
+    otelprof_label_push("route", "/no-room-above");
+    burn_here(0.2); /* in a route that is not known */
+    otelprof_label_pop();
+    burn_here(0.2);
+    for (int i = 0; i < 4; i++) {
+        otelprof_label_pop();
+    }
 }
 
 static void report(const char *path)

@@ -39,6 +39,8 @@ all_of_it() { # EXTRA: milliseconds in scopes of C++
     milliseconds 140 260 /kernel-name
     milliseconds 0 0 /outer
     milliseconds 0 0 /no-room
+    milliseconds 0 0 /no-room-above
+    milliseconds 140 260 /below
     told by number cpu
     milliseconds 140 260 -42
     told by "no value" cpu

@@ -255,6 +255,24 @@ START_TEST(test_dynsym_finds_what_the_loader_finds)
 }
 END_TEST
 
+START_TEST(test_hashes_of_short_keys_differ)
+{
+    static uint32_t seen[3 * 256];
+    uint32_t count = 0;
+    for (size_t len = 1; len <= 3; len++) {
+        for (unsigned byte = 0; byte < 256; byte++) {
+            const unsigned char key[3] = {(unsigned char)byte, 'k', 'k'};
+            seen[count++] = (uint32_t)otp_hash_bytes(key, len, 0);
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < i; k++) {
+            ck_assert_uint_ne(seen[i], seen[k]);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_core");
@@ -268,6 +286,7 @@ int main(void)
     tcase_add_test(t, test_fmt_numbers_agree_with_libc);
     tcase_add_test(t, test_reader_never_leaves_its_bytes);
     tcase_add_test(t, test_dynsym_finds_what_the_loader_finds);
+    tcase_add_test(t, test_hashes_of_short_keys_differ);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return unit_run(s);
