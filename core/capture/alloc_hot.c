@@ -284,8 +284,8 @@ static void book(void *arg)
         probability = otp_one_minus_exp((double)length / (double)mean);
     }
     struct otp_live item = {
-        .objects = (uint64_t)((double)(1U << OTP_OBJECTS_SHIFT) / probability + 0.5),
-        .bytes = (uint64_t)((double)j->size / probability + 0.5),
+        .bytes = otp_random_round(&otp_tls.random, (double)j->size / probability),
+        .size = (j->size < OTP_LIVE_SIZE_MAX ? j->size : OTP_LIVE_SIZE_MAX) & OTP_LIVE_SIZE_MAX,
     };
     uint32_t depth = otp_unwind_run(j->unwind);
     struct otp_tag tag;
@@ -295,6 +295,9 @@ static void book(void *arg)
         otp_count(OTP_COUNT_LEDGER_FULL, 1);
         return;
     }
+    double objects = (double)(1U << OTP_OBJECTS_SHIFT) / probability;
+    item.objects =
+        otp_ledger_round(item.account, (uint64_t)(objects + 0.5)) & OTP_LIVE_OBJECTS_MAX;
     if (otp_settings.has_timestamps && observe(j, &item, depth, &tag, tag_bytes)) {
         otp_ledger_timed(item.account, item.objects, item.bytes);
     }
@@ -443,10 +446,7 @@ size_t otp_alloc_usable(const void *p, size_t usable)
     if (!was_tagging || usable >= OWN_MAPPING_MIN || !otp_live_find((uintptr_t)p, &item)) {
         return usable;
     }
-    /* The size asked for, from the scaled values; what rounding took from them is less than 1. */
-    double one = (double)(1U << OTP_OBJECTS_SHIFT);
-    size_t size = (size_t)((double)item.bytes * one / (double)item.objects) + 1;
-    return size < usable ? size : usable;
+    return item.size < usable ? item.size : usable;
 }
 
 /* The mark of a block in the stash: a live object without account. */

@@ -19,6 +19,8 @@ uint64_t otp_random_below(uint64_t *state, uint64_t limit);
 double otp_log(double x);
 /* 1 - exp(-x) for x >= 0; relative error below 1e-9. Context: hot. */
 double otp_one_minus_exp(double x);
+/* x (0 or more, below 2^63) rounded up or down, so that it is x on average. Context: hot. */
+uint64_t otp_random_round(uint64_t *state, double x);
 /* Bytes to the next point: exponential with the given mean, rounded down. Context: hot. */
 uint64_t otp_random_gap(uint64_t *state, uint64_t mean);
 

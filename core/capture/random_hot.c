@@ -68,6 +68,13 @@ double otp_one_minus_exp(double x)
     return 1 - e * scale;
 }
 
+uint64_t otp_random_round(uint64_t *state, double x)
+{
+    uint64_t whole = (uint64_t)x;
+    double rest = x - (double)whole;
+    return whole + (rest > 0 && (double)(otp_random_next(state) >> 11) * 0x1p-53 < rest);
+}
+
 uint64_t otp_random_gap(uint64_t *state, uint64_t mean)
 {
     /* 53 random bits, never 0. */

@@ -98,6 +98,13 @@ static void note_place(void)
 
 static void quiet(void);
 
+static void seed_ledger(void)
+{
+    uint64_t seed;
+    otp_sys_random(&seed, sizeof(seed));
+    otp_ledger_set_seed(seed);
+}
+
 static void apply_settings(const struct otp_conf *conf)
 {
     otp_settings.is_cpu_on = conf->cpu;
@@ -124,6 +131,7 @@ static void apply_settings(const struct otp_conf *conf)
     otp_hotmem_set_limit(hot);
     otp_rules_set_limit(hot / RULES_PART);
     otp_ledger_set_limit(hot);
+    seed_ledger();
     otp_ledger_set_tag_limit((size_t)conf->memory_limit_bytes / OTP_ENGINE_TAG_PART);
 }
 
@@ -173,8 +181,7 @@ static void after_fork_in_parent(void)
 static void set_baseline(struct otp_account *a, void *arg)
 {
     (void)arg;
-    a->seen_objects =
-        (a->alloc_objects + (UINT64_C(1) << (OTP_OBJECTS_SHIFT - 1))) >> OTP_OBJECTS_SHIFT;
+    a->seen_objects = a->alloc_objects;
     a->seen_bytes = a->alloc_bytes;
     a->timed_objects = 0;
     a->timed_bytes = 0;
@@ -212,6 +219,7 @@ static void after_fork_in_child(void)
     otp_worker_forget();
     otp_thread_forget_others();
     otp_alloc_after_fork();
+    seed_ledger();
     otp_cost_forget();
     if (!otp_engine.conf.follow_fork) {
         otp_store_relaxed(&otp_capture_state, OTP_CAPTURE_ENDED);

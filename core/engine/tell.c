@@ -132,11 +132,6 @@ uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, uint64
     return r.number;
 }
 
-static uint64_t whole(uint64_t fixed)
-{
-    return (fixed + (UINT64_C(1) << (OTP_OBJECTS_SHIFT - 1))) >> OTP_OBJECTS_SHIFT;
-}
-
 /* One account's four sums as of one moment. */
 struct sums {
     uint64_t freed_bytes;
@@ -191,7 +186,7 @@ static void tell_values(struct otp_tell *t, const struct otp_account *a, const i
 /* What was allocated since the last flush and not told by itself. */
 static void made_since(const struct otp_account *a, const struct sums *now, int64_t made[4])
 {
-    uint64_t objects = whole(less(now->objects, otp_load_relaxed(&a->timed_objects)));
+    uint64_t objects = less(now->objects, otp_load_relaxed(&a->timed_objects));
     uint64_t bytes = less(now->bytes, otp_load_relaxed(&a->timed_bytes));
     made[0] = (int64_t)less(objects, a->seen_objects);
     made[1] = (int64_t)less(bytes, a->seen_bytes);
@@ -241,7 +236,7 @@ static void tell_account(struct otp_account *a, void *arg)
     struct sums now = {0};
     read_sums(a, &now);
     int64_t made[4] = {0};
-    int64_t live[4] = {0, 0, (int64_t)whole(less(now.objects, now.freed_objects)),
+    int64_t live[4] = {0, 0, (int64_t)less(now.objects, now.freed_objects),
                        (int64_t)less(now.bytes, now.freed_bytes)};
     if (a->interval == t->interval) {
         made_since(a, &now, made);
@@ -272,12 +267,12 @@ static void tell_earlier_account(struct otp_account *a, void *arg)
 
 void otp_tell_last(const struct otp_account *a, struct otp_tags *tags, struct otp_timetable *allocs)
 {
-    uint64_t told = otp_load_relaxed(&a->timed_objects) + (a->seen_objects << OTP_OBJECTS_SHIFT);
     struct otp_time_sample s = {
         .frames = a->stack->frames,
         .depth = a->stack->depth,
         .context = a->context,
-        .count = less(otp_load_relaxed(&a->alloc_objects), told),
+        .count = less(otp_load_relaxed(&a->alloc_objects),
+                      otp_load_relaxed(&a->timed_objects) + a->seen_objects),
         .cpu_ns = less(otp_load_relaxed(&a->alloc_bytes),
                        otp_load_relaxed(&a->timed_bytes) + a->seen_bytes),
         .time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0,
@@ -291,16 +286,11 @@ void otp_tell_last(const struct otp_account *a, struct otp_tags *tags, struct ot
     }
 }
 
-/* Objects are whole numbers in the message: what rounding leaves over goes to the next observation.
- */
 static enum otp_status tell_observations(struct otp_tell *t, const struct otp_timetable *allocs)
 {
-    uint64_t carry = 0;
     for (size_t i = 0; i < allocs->entry_count; i++) {
         const struct otp_time_entry *e = &allocs->entries[i];
-        carry += e->count;
-        int64_t values[4] = {(int64_t)(carry >> OTP_OBJECTS_SHIFT), (int64_t)e->cpu_ns, 0, 0};
-        carry &= (UINT64_C(1) << OTP_OBJECTS_SHIFT) - 1;
+        int64_t values[4] = {(int64_t)e->count, (int64_t)e->cpu_ns, 0, 0};
         uint32_t ids[OTP_TELLER_ATTRS_MAX];
         struct otp_visit_sample sample = {.values = values,
                                           .timestamp_ns = time_within(t, e->time_ns)};

@@ -44,8 +44,8 @@ struct otp_paced {
 enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_paced *paced);
 /*
  * The heap profile: what was allocated since the last flush and sampled at the interval of now, and
- * all that is live. allocs: the allocations one by one when they carry times (count: objects in
- * 1/65536, cpu_ns: bytes), else empty.
+ * all that is live. allocs: the allocations one by one when they carry times (count: objects,
+ * cpu_ns: bytes), else empty.
  */
 enum otp_status otp_tell_heap(struct otp_tell *t, const struct otp_timetable *allocs);
 /* What was allocated and sampled at the interval of that number, another than that of now. */

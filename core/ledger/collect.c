@@ -56,8 +56,8 @@ size_t otp_ledger_unlink_idle(bool is_pressed)
     struct otp_account *a = otp_load_acquire(&otp_ledger_newest_tagged); /* pairs: LEDGER-LIST */
     for (; a != NULL; a = a->older) {
         uint64_t objects = otp_load_relaxed(&a->alloc_objects);
-        bool is_unused = is_pressed || objects == a->looked_objects;
-        a->looked_objects = objects;
+        bool is_unused = is_pressed || (uint32_t)objects == a->looked;
+        a->looked = (uint32_t)objects;
         if (a->phase == OTP_LEDGER_LINKED && is_unused && objects != 0 && is_idle(a)) {
             a->phase = OTP_LEDGER_UNLINKED;
             take_out_of_bucket(a);

@@ -10,7 +10,10 @@
  * I2  The sums only grow. Live = allocated - freed; reading freed first keeps it from being
  * negative.
  *
- * I3  Objects are counted in 1/65536 so that the inverse of a probability can be added up.
+ * I3  Objects are whole. A sample stands for the inverse of a probability; each account rounds the
+ * sum of those down, from a start in [0, 1) that was drawn for it, and a sample is given what it
+ * adds to that, once (otp_ledger_round). So every number is right on average, also the sum of many
+ * accounts of one sample, an account is never off by more than 1, and nothing is left over.
  *
  * I4  The seen_ fields, and those with a note, belong to the worker alone.
  *
@@ -31,7 +34,7 @@
 
 #include "core/base/tag.h"
 
-#define OTP_OBJECTS_SHIFT 16
+#define OTP_OBJECTS_SHIFT 16 /* of what otp_ledger_round takes */
 #define OTP_LEDGER_NOT_NUMBERED UINT32_MAX
 
 struct otp_account {
@@ -45,15 +48,16 @@ struct otp_account {
     uint32_t tag_bytes;     /* 0: it has none */
     uint32_t tag_number;    /* the worker's, for one flush */
     uint32_t phase;         /* the worker's: whether it is in its bucket */
-    uint64_t alloc_objects; /* in 1/65536 */
+    uint32_t rounding;      /* what the samples stood for, in 1/65536, and the start; it wraps */
+    uint32_t looked;        /* the worker's: objects allocated when it last looked */
+    uint64_t alloc_objects;
     uint64_t alloc_bytes;
     uint64_t freed_objects;
     uint64_t freed_bytes;
     uint64_t timed_objects; /* of the allocated: told one by one, with their times */
     uint64_t timed_bytes;
-    uint64_t seen_objects; /* whole objects of the others already reported */
+    uint64_t seen_objects;  /* of the others: already reported */
     uint64_t seen_bytes;
-    uint64_t looked_objects;   /* the worker's: allocated when it last looked */
     struct otp_account *stack; /* whose frames and context hold: itself, unless it has a tag */
     uint64_t frames[]; /* depth words, leaf first; or the tag */
 };
@@ -61,7 +65,9 @@ struct otp_account {
 /* The account of a stack, made when it is new; NULL at the memory limit. Context: hot. */
 struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, uint32_t context,
                                        uint32_t interval);
-/* Books an allocation. objects in 1/65536. Context: hot. */
+/* The whole objects that a sample is told as which stands for so many 1/65536. Context: hot. */
+uint64_t otp_ledger_round(struct otp_account *a, uint64_t objects);
+/* Books an allocation. Context: hot. */
 void otp_ledger_add(struct otp_account *a, uint64_t objects, uint64_t bytes);
 /* Notes that an allocation is told by itself; to be called before it is booked. Context: hot. */
 void otp_ledger_timed(struct otp_account *a, uint64_t objects, uint64_t bytes);
@@ -71,6 +77,8 @@ void otp_ledger_sub(struct otp_account *a, uint64_t objects, uint64_t bytes);
 void otp_ledger_each(void (*visit)(struct otp_account *a, void *arg), void *arg);
 /* Number of accounts, of those without a tag. Context: any. */
 uint64_t otp_ledger_count(void);
+/* Where the starts of roundings come from; no two processes shall have the same. Context: init. */
+void otp_ledger_set_seed(uint64_t seed);
 
 /* The most memory that accounts with tags may take; 0 is none of them. Context: init. */
 void otp_ledger_set_tag_limit(size_t bytes);

@@ -27,6 +27,7 @@ static struct otp_account **buckets; /* mapped on first use */
 static struct chunk *newest;
 static struct otp_account *newest_account; /* head of the list of all */
 static uint64_t account_count;
+static uint64_t seed; /* grows with each account */
 
 void otp_ledger_set_limit(size_t bytes)
 {
@@ -45,6 +46,17 @@ struct otp_account **otp_ledger_buckets(struct otp_account ***table)
 {
     size_t count = (size_t)otp_ledger_bucket_mask + 1;
     return otp_hotmem_share((otp_hotmem_slot *)table, count * sizeof(**table));
+}
+
+void otp_ledger_set_seed(uint64_t value)
+{
+    otp_store_relaxed(&seed, value);
+}
+
+uint32_t otp_ledger_start(uint64_t hash)
+{
+    uint64_t number = otp_add_relaxed(&seed, 1);
+    return (uint32_t)(otp_hash_mix(number, hash) >> (64 - OTP_OBJECTS_SHIFT));
 }
 
 void *otp_ledger_cut(size_t bytes)
@@ -156,6 +168,7 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
             fresh->depth = depth;
             fresh->interval = interval;
             fresh->stack = fresh;
+            fresh->rounding = otp_ledger_start(hash);
             memcpy(fresh->frames, frames, depth * sizeof(frames[0]));
         }
         fresh->next = first;
@@ -164,6 +177,17 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
             return fresh;
         }
     }
+}
+
+uint64_t otp_ledger_round(struct otp_account *a, uint64_t objects)
+{
+    const uint64_t mask = (UINT64_C(1) << OTP_OBJECTS_SHIFT) - 1;
+    uint64_t rest = objects & mask;
+    if (rest != 0) {
+        uint64_t before = otp_add_relaxed(&a->rounding, (uint32_t)rest) & mask;
+        objects += (before + rest > mask) ? mask + 1 : 0;
+    }
+    return objects >> OTP_OBJECTS_SHIFT;
 }
 
 void otp_ledger_add(struct otp_account *a, uint64_t objects, uint64_t bytes)

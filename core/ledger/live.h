@@ -24,11 +24,15 @@
 
 #include "core/ledger/ledger.h"
 
+#define OTP_LIVE_OBJECTS_MAX ((UINT64_C(1) << 40) - 1)
+#define OTP_LIVE_SIZE_MAX ((UINT64_C(1) << 24) - 1)
+
 /* What is remembered of a sampled object. */
 struct otp_live {
     struct otp_account *account;
-    uint64_t bytes;   /* as booked (already scaled) */
-    uint64_t objects; /* as booked, in 1/65536 */
+    uint64_t bytes;        /* as booked (already scaled) */
+    uint64_t objects : 40; /* as booked: at most one for each byte of an interval */
+    uint64_t size : 24;    /* that was asked for; larger ones: OTP_LIVE_SIZE_MAX */
 };
 
 /* Remembers addr; an entry left behind under the same address is booked as freed. False: no room.

@@ -29,6 +29,9 @@ struct otp_account **otp_ledger_buckets(struct otp_account ***table);
 /* Zeroed memory that is never given back; NULL: none is left. Context: hot. */
 void *otp_ledger_cut(size_t bytes);
 
+/* Where the rounding of a new account starts. Context: hot. */
+uint32_t otp_ledger_start(uint64_t hash);
+
 /* Heads of buckets, of the list of all (by older), and of free memory (by next) by size. */
 extern struct otp_account **otp_ledger_tag_buckets;
 extern struct otp_account *otp_ledger_newest_tagged;

@@ -83,6 +83,7 @@ static struct otp_account *make(const struct wanted *w)
     a->context = w->stack->context;
     a->interval = w->stack->interval;
     a->stack = w->stack;
+    a->rounding = otp_ledger_start(w->hash);
     a->tag_bytes = (uint32_t)w->len;
     a->tag_number = OTP_LEDGER_NOT_NUMBERED;
     memcpy(a->frames, w->tag, w->len);

@@ -29,7 +29,7 @@ struct otp_record {
     uint16_t depth;
     uint32_t context; /* number in the context table, 0: none */
     uint32_t count;   /* CPU: periods that this sample stands for. ALLOC: number of its interval */
-    uint64_t cpu_ns;  /* CPU: CPU time that it stands for. ALLOC: objects, times 65536 */
+    uint64_t cpu_ns;  /* CPU: CPU time that it stands for. ALLOC: objects */
     uint64_t bytes;   /* ALLOC: bytes */
     uint64_t time_ns; /* Unix time, 0 unless timestamps are wanted */
     uint32_t tag_words; /* of the tag behind the frames, see core/base/tag.h; 0: there is none */

@@ -18,6 +18,13 @@ def variance(interval, size, count):
     return objects, objects * size * size
 
 
+def rounding_variance(interval, size, count):
+    """Of objects, where each block has an identity of its own: a sample is 1 / p, rounded up or down by chance."""
+    p = -math.expm1(-(size + 1) / interval)
+    up = 1 / p % 1
+    return count * p * up * (1 - up)
+
+
 def few_missed(interval, size, count):
     """Nearly every block is sampled: the few that are not have a distribution with a longer tail."""
     return interval > 1 and 1e-7 < count * math.exp(-(size + 1) / interval) < 10
@@ -34,18 +41,21 @@ class Blocks:
             self.made = [(size // 2, count), (size, count), (size // 4, count)]
             self.live = [(size // 4, kept)]
 
-    def sigma(self, interval, kind):
+    def sigma(self, interval, kind, is_each_apart=False):
         blocks = self.made if kind.startswith("alloc") else self.live
         at = 0 if kind.endswith("objects") else 1
         skew = sum(0.6 * (s if at else 1) for s, n in blocks if few_missed(interval, s, n))
-        return math.sqrt(sum(variance(interval, s, n)[at] for s, n in blocks)) + skew
+        apart = sum(rounding_variance(interval, s, n) for s, n in blocks) \
+            if is_each_apart and not at else 0
+        return math.sqrt(sum(variance(interval, s, n)[at] for s, n in blocks) + apart) + skew
 
 
-def site_case(interval, api, specs, repetitions=1):
+def site_case(interval, api, specs, repetitions=1, settings=None):
     """The sum over the repetitions is compared: its spread shrinks with their number."""
     sums = {}
     for _ in range(repetitions):
-        run = Run([host("sites"), api] + specs, {"HEAP_INTERVAL": interval, "CPU": "false"})
+        run = Run([host("sites"), api] + specs, dict(settings or {}, HEAP_INTERVAL=interval,
+                                                          CPU="false"))
         truth = run.truth()
         for i in range(len(specs)):
             for at, kind in enumerate(KINDS):
@@ -62,15 +72,15 @@ def size_name(size):
         "%d KiB" % (size // K) if size and size % K == 0 else "%d B" % size
 
 
-def judge_sites(interval, api, specs, repetitions=1, within=None):
-    sums = site_case(interval, api, specs, repetitions)
+def judge_sites(interval, api, specs, repetitions=1, within=None, settings=None):
+    sums = site_case(interval, api, specs, repetitions, settings)
     for i, spec in enumerate(specs):
         blocks = Blocks(api, spec)
         for kind in KINDS:
             truth, measured = sums[i, kind]
             if truth == 0 and measured == 0:
                 continue
-            sigma = blocks.sigma(interval, kind) * math.sqrt(repetitions)
+            sigma = blocks.sigma(interval, kind, api in ("span", "label")) * math.sqrt(repetitions)
             name = "%s %s at %s: %s" % (api, size_name(int(spec.split(":")[0])),
                                         size_name(interval), kind)
             # Whole objects are what a message holds: one may be rounded away.
@@ -113,6 +123,17 @@ def family():
             judge_sites(512 * K, api, wide)
     # A program must not see which of its blocks are sampled: those would meet another fate.
     judge_sites(512 * K, "trim", wide[:2])
+
+
+def identities():
+    head("each block in a span or with a label of its own")
+    # 1 / p is 1.26, 1.42, 1.74, 2.59 and 8.7: whole numbers are far from all of them.
+    specs = ["6500:6000:1500", "5000:6000:1500", "3500:6000:1500", "2000:6000:1500",
+             "500:20000:5000"]
+    for api in ("span", "label"):
+        for times in ("false", "true"):
+            tell("timestamps: " + times)
+            judge_sites(4 * K, api, specs, settings={"MAX_LABELS": 1000000, "TIMESTAMPS": times})
 
 
 def compare(run, prefix, what, names=None):
@@ -226,4 +247,4 @@ def drift(interval, name, rows, slots):
 
 
 def all_cases():
-    table.each(three_sites, sizes, family, exactness, reuse, first_allocation, live)
+    table.each(three_sites, sizes, family, identities, exactness, reuse, first_allocation, live)

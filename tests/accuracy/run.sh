@@ -35,7 +35,7 @@ compile() {
         -pthread && mv "$target.new" "$target" || broken "$source does not compile"
 }
 
-compile sites "$here/sites.c"
+compile sites "$here/sites.c" -I"$top"
 compile once "$here/once.c"
 compile live "$here/live.c"
 compile reuse "$here/reuse.c"

@@ -4,9 +4,12 @@
  * site_0, site_1 and so on allocate COUNT blocks of SIZE bytes each by API and keep KEPT of them;
  * the sites take turns. Prints what each did: "NAME objects space live_objects live_space".
  * API realloc grows a block of half the size to SIZE and shrinks it to a quarter, three allocations
- * in all. API trim shrinks what has more to spare than the allocator gives; none has.
+ * in all. API trim shrinks what has more to spare than the allocator gives; none has. APIs span and
+ * label are malloc, each block in a span or with a label of its own.
  */
 #define _GNU_SOURCE
+#include "core/api/otelprof.h"
+
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,9 +21,10 @@
 #define ROUNDS 64
 #define NOINLINE __attribute__((noinline, noclone))
 
-enum api { API_MALLOC, API_CALLOC, API_REALLOC, API_MEMALIGN, API_POSIX, API_ALIGNED, API_TRIM };
-static const char *const api_names[] = {"malloc", "calloc",  "realloc", "memalign",
-                                        "posix",  "aligned", "trim"};
+enum api { API_MALLOC, API_CALLOC, API_REALLOC, API_MEMALIGN, API_POSIX, API_ALIGNED, API_TRIM,
+           API_SPAN, API_LABEL, API_COUNT };
+static const char *const api_names[API_COUNT] = {
+    "malloc", "calloc", "realloc", "memalign", "posix", "aligned", "trim", "span", "label"};
 
 struct site {
     size_t size;
@@ -41,6 +45,26 @@ static void *opaque(void *p)
 {
     __asm__ volatile("" : "+r"(p) : : "memory");
     return p;
+}
+
+static void begin_identity(void)
+{
+    static uint64_t number;
+    uint64_t trace[2] = {++number, 1};
+    if (api == API_SPAN) {
+        otelprof_span_set(trace, &number);
+    } else {
+        otelprof_label_push_int("block", (otelprof_number)number);
+    }
+}
+
+static void end_identity(void)
+{
+    if (api == API_SPAN) {
+        otelprof_span_clear();
+    } else {
+        otelprof_label_pop();
+    }
 }
 
 static inline __attribute__((always_inline)) void *allocate(size_t size)
@@ -64,6 +88,14 @@ static inline __attribute__((always_inline)) void *allocate(size_t size)
     case API_TRIM:
         p = opaque(malloc(size));
         return malloc_usable_size(p) > size + 40 ? opaque(realloc(p, size)) : p;
+    case API_SPAN:
+    case API_LABEL:
+        begin_identity();
+        p = opaque(malloc(size));
+        end_identity();
+        return p;
+    case API_COUNT:
+        break;
     }
     return NULL;
 }
@@ -123,7 +155,7 @@ static void (*const runs[MAX_SITES])(long until) = {
 int main(int argc, char **argv)
 {
     int count = argc - 2;
-    for (int i = 0; argc > 1 && i < 7; i++) {
+    for (int i = 0; argc > 1 && i < API_COUNT; i++) {
         api = strcmp(argv[1], api_names[i]) == 0 ? (enum api)i : api;
     }
     if (count < 1 || count > MAX_SITES) {

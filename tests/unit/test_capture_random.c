@@ -73,6 +73,24 @@ START_TEST(test_weights_are_unbiased)
 }
 END_TEST
 
+/* Between two whole numbers, each as often as the other is far; a whole one stays. */
+START_TEST(test_rounding_is_right_on_average)
+{
+    static const double values[] = {0, 0.01, 0.5, 1.26, 1.42, 7.99, 1000.3, 1e12 + 0.25};
+    const double count = 200000;
+    double value = values[_i];
+    double rest = value - floor(value);
+    uint64_t state = SEED + (uint64_t)_i;
+    double ups = 0;
+    for (int i = 0; i < (int)count; i++) {
+        double rounded = (double)otp_random_round(&state, value);
+        ck_assert(rounded == floor(value) || rounded == ceil(value));
+        ups += rounded > value;
+    }
+    ck_assert_double_le(fabs(ups - count * rest), 4 * sqrt(count * rest * (1 - rest)));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("capture_random");
@@ -81,6 +99,7 @@ int main(void)
     tcase_add_test(t, test_probability_agrees_with_libm);
     tcase_add_test(t, test_below_stays_below_and_reaches_everything);
     tcase_add_loop_test(t, test_weights_are_unbiased, 0, 9);
+    tcase_add_loop_test(t, test_rounding_is_right_on_average, 0, 8);
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return unit_run(s);

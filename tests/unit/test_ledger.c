@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Accounts and the live table: one at a time against a model, then many threads at once. */
 #include <check.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -222,6 +223,67 @@ START_TEST(test_tags_have_a_limit_of_their_own)
 }
 END_TEST
 
+/* What samples stand for, in 1/65536: whole, with the least and with the most behind the point. */
+static const uint64_t fixed[] = {65536, 65537, 80000, 92930, 131071, 6553600001};
+#define KINDS (sizeof(fixed) / sizeof(fixed[0]))
+
+static struct otp_account *account_of(uint64_t number, bool is_tagged)
+{
+    uint64_t frame = is_tagged ? 50 : 1000 + number;
+    struct otp_account *a = otp_ledger_account(&frame, 1, 9, 0);
+    ck_assert_ptr_nonnull(a);
+    if (is_tagged) {
+        struct otp_tag tag;
+        memset(&tag, 0, sizeof(tag));
+        memcpy(tag.span_id, &number, sizeof(number));
+        a = otp_ledger_tagged(a, &tag);
+        ck_assert_ptr_nonnull(a);
+    }
+    return a;
+}
+
+/* An account is off by less than one, however many samples it has. */
+START_TEST(test_an_account_rounds_its_sum)
+{
+    bool is_tagged = _i % 2 == 1;
+    otp_hotmem_set_limit((size_t)512 << 20);
+    otp_ledger_set_tag_limit((size_t)256 << 20);
+    otp_ledger_set_seed(4711);
+    for (uint64_t kind = 0; kind < KINDS; kind++) {
+        struct otp_account *a = account_of(500000 + kind, is_tagged);
+        uint64_t told = 0;
+        for (uint64_t n = 1; n <= 200000; n++) {
+            uint64_t one = otp_ledger_round(a, fixed[kind]);
+            ck_assert_uint_ge(one, fixed[kind] / 65536);
+            ck_assert_uint_le(one, (fixed[kind] + 65535) / 65536);
+            told += one;
+            ck_assert_uint_ge(told, n * fixed[kind] / 65536);
+            ck_assert_uint_le(told, (n * fixed[kind] + 65535) / 65536);
+        }
+    }
+}
+END_TEST
+
+/* Many accounts with one sample each are right together, within four sigma. */
+START_TEST(test_accounts_of_one_sample_are_right_together)
+{
+    enum { ACCOUNTS = 20000 };
+    bool is_tagged = _i % 2 == 1;
+    otp_hotmem_set_limit((size_t)512 << 20);
+    otp_ledger_set_tag_limit((size_t)256 << 20);
+    otp_ledger_set_seed(4711);
+    for (uint64_t kind = 0; kind < KINDS; kind++) {
+        int64_t off = 0;
+        for (uint64_t n = 0; n < ACCOUNTS; n++) {
+            struct otp_account *a = account_of(kind * ACCOUNTS + n, is_tagged);
+            off += (int64_t)(otp_ledger_round(a, fixed[kind]) * 65536) - (int64_t)fixed[kind];
+        }
+        double rest = (double)(fixed[kind] % 65536) / 65536;
+        ck_assert_double_le(fabs((double)off / 65536), 4 * sqrt(ACCOUNTS * rest * (1 - rest)));
+    }
+}
+END_TEST
+
 START_TEST(test_live_table_follows_a_model)
 {
     enum { ADDRESSES = 30000 };
@@ -231,7 +293,7 @@ START_TEST(test_live_table_follows_a_model)
     struct otp_account *account = otp_ledger_account(&frame, 1, 0, 0);
     srand(11);
     uint64_t there = 0;
-    for (uint64_t n = 1; n < 400000; n++) {
+    for (uint32_t n = 1; n < 400000; n++) {
         size_t i = (size_t)rand() % ADDRESSES;
         uintptr_t addr = 0x10000000 + i * 16;
         struct otp_live item = {.account = account, .bytes = n, .objects = n * 3};
@@ -379,6 +441,8 @@ int main(void)
     tcase_add_test(t, test_little_memory_makes_small_tables);
     tcase_add_test(t, test_accounts_of_spans_are_taken_back);
     tcase_add_test(t, test_tags_have_a_limit_of_their_own);
+    tcase_add_loop_test(t, test_an_account_rounds_its_sum, 0, 2);
+    tcase_add_loop_test(t, test_accounts_of_one_sample_are_right_together, 0, 2);
     tcase_add_test(t, test_live_table_follows_a_model);
     tcase_add_test(t, test_entry_left_behind_is_booked_as_freed);
     tcase_add_test(t, test_threads_that_free_each_others_blocks);
