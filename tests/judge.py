@@ -10,6 +10,7 @@ judge.py heap PREFIX FILE...      for each function of such a name: it and its f
 judge.py stacks TYPE FILE...      value, the whole stack, innermost first, most first
 judge.py attr KEY FILE            a resource attribute
 judge.py note KEY FILE...         a profile attribute, summed when it is a number
+judge.py note-of TYPE KEY FILE... the same of the profiles of that type
 judge.py period TYPE FILE         the period of that profile
 judge.py sample-attr KEY FILE...  the values that samples have for this attribute, one a line
 judge.py links TYPE FILE...       value, trace id, span id, most first; "-" and "-" for samples without
@@ -322,7 +323,7 @@ def main():
     if verb == "conform":
         conform(rest)
         return
-    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2, "by": 2, "span-sites": 2}.get(verb, 1)
+    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2, "by": 2, "span-sites": 2, "note-of": 2}.get(verb, 1)
     args, files = rest[:words], [File(p) for p in rest[words:]]
     profiles = [p for f in files for p in f.profiles]
     if verb == "totals":
@@ -340,8 +341,8 @@ def main():
         print(sum(s[0] for p in wanted(files, args[0]) for s in p.samples if args[1] in s[1]))
     elif verb == "attr":
         print(profiles[0].resource.get(args[0], ""))
-    elif verb == "note":
-        values = [p.notes[args[0]] for p in profiles if args[0] in p.notes]
+    elif verb in ("note", "note-of"):
+        values = [p.notes[args[-1]] for p in profiles if args[-1] in p.notes and (verb == "note" or p.type == args[0])]
         is_number = bool(values) and all(isinstance(v, int) for v in values)
         print(sum(values) if is_number else " ".join(map(str, values)))
     elif verb == "period":

@@ -7,26 +7,29 @@
 
 #include "core/base/atomic.h"
 
-enum otp_counter_scope { OTP_COUNTER_TIME = 1, OTP_COUNTER_HEAP = 2, OTP_COUNTER_BOTH = 3 };
+/* Whose loss it is: of the CPU profile, of the heap profile, or of the process, which both state.
+ */
+enum otp_loss_of { OTP_OF_CPU = 0, OTP_OF_HEAP = 1, OTP_OF_BOTH = 2, OTP_OF_END };
 
 enum otp_counter {
-#define OTP_COUNTER(name, text, scope) OTP_COUNT_##name,
+#define OTP_COUNTER(name, text) OTP_COUNT_##name,
 #include "core/base/counters.def"
 #undef OTP_COUNTER
     OTP_COUNT_END
 };
 
-extern uint64_t otp_counters[OTP_COUNT_END];
+extern uint64_t otp_counters[OTP_OF_END][OTP_COUNT_END];
 
 /* Counts n losses. Context: hot. */
-static inline void otp_count(enum otp_counter c, uint64_t n)
+static inline void otp_count(enum otp_counter c, enum otp_loss_of of, uint64_t n)
 {
-    (void)otp_add_relaxed(&otp_counters[c], n);
+    (void)otp_add_relaxed(&otp_counters[of][c], n);
 }
 
 /* Attribute name behind "otelprof.dropped.". Context: any. */
 const char *otp_counter_name(enum otp_counter c);
-/* Which profiles state it. Context: any. */
-enum otp_counter_scope otp_counter_scope_of(enum otp_counter c);
+/* How many a profile states: its own and those of the process; OTP_OF_BOTH: all there are. Context:
+ * any. */
+uint64_t otp_counter_sum(enum otp_counter c, enum otp_loss_of of);
 
 #endif

@@ -269,7 +269,7 @@ static struct otp_account *account_of(const struct job *j, uint32_t depth,
         otp_capture_wake();
     }
     if (tagged == NULL) {
-        otp_count(OTP_COUNT_LINKS, 1);
+        otp_count(OTP_COUNT_LINKS, OTP_OF_HEAP, 1);
     }
     return tagged != NULL ? tagged : a;
 }
@@ -290,9 +290,12 @@ static void book(void *arg)
     uint32_t depth = otp_unwind_run(j->unwind);
     struct otp_tag tag;
     size_t tag_bytes = otp_tag_take(&tag) ? otp_tag_bytes(&tag) : 0;
+    if (OTP_UNLIKELY(otp_unwind_was_cut(j->unwind))) {
+        otp_count(OTP_COUNT_UNWIND_CUT, OTP_OF_HEAP, 1);
+    }
     item.account = account_of(j, depth, &tag, tag_bytes);
     if (item.account == NULL) {
-        otp_count(OTP_COUNT_LEDGER_FULL, 1);
+        otp_count(OTP_COUNT_LEDGER_FULL, OTP_OF_HEAP, 1);
         return;
     }
     double objects = (double)(1U << OTP_OBJECTS_SHIFT) / probability;
@@ -304,7 +307,7 @@ static void book(void *arg)
     otp_ledger_add(item.account, item.objects, item.bytes);
     if ((has_tags() && !is_tagged((void *)j->block)) || !otp_live_insert(j->block, &item)) {
         otp_ledger_sub(item.account, item.objects, item.bytes); /* cannot be followed: not live */
-        otp_count(OTP_COUNT_LIVE_FULL, 1);
+        otp_count(OTP_COUNT_LIVE_FULL, OTP_OF_HEAP, 1);
     }
 }
 
@@ -312,7 +315,7 @@ static void book_on_scratch(struct otp_thread *t, struct job *j, const struct ot
 {
     t->scratch = otp_scratch_claim();
     if (OTP_UNLIKELY(t->scratch == 0)) {
-        otp_count(OTP_COUNT_NO_SCRATCH, 1);
+        otp_count(OTP_COUNT_NO_SCRATCH, OTP_OF_HEAP, 1);
         return;
     }
     void *base = otp_scratch_base(t->scratch);
@@ -336,7 +339,7 @@ static void end(struct otp_thread *t, void *block, size_t size, const struct otp
     uint64_t began_ns = cost_began(t);
     uint64_t mask;
     if (OTP_UNLIKELY(!otp_sys_block_signals(&mask))) {
-        otp_count(OTP_COUNT_NO_SCRATCH, 1);
+        otp_count(OTP_COUNT_NO_SCRATCH, OTP_OF_HEAP, 1);
         otp_thread_leave(t);
         return;
     }
@@ -523,7 +526,7 @@ static void *realloc_followed(void *p, size_t size)
         if (q == NULL && size != 0) {
             if (!otp_live_insert((uintptr_t)p, &item)) {
                 otp_ledger_sub(item.account, item.objects, item.bytes);
-                otp_count(OTP_COUNT_LIVE_FULL, 1);
+                otp_count(OTP_COUNT_LIVE_FULL, OTP_OF_HEAP, 1);
             }
         } else {
             otp_ledger_sub(item.account, item.objects, item.bytes);

@@ -59,7 +59,7 @@ void otp_altstack_before(const stack_t *s)
     if (t == NULL || t->is_off != 0 || !is_too_small(s)) {
         return;
     }
-    otp_count(OTP_COUNT_SMALL_STACK, 1);
+    otp_count(OTP_COUNT_SMALL_STACK, OTP_OF_CPU, 1);
     otp_signals_avoid_altstack();
     stop_all_of(t->tid);
     otp_signals_quiet();

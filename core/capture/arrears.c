@@ -44,7 +44,7 @@ void otp_arrears_each(bool is_end, void (*visit)(const struct otp_arrears *a, vo
         struct otp_arrears a = {.frame = start_frame(t), .context = otp_load_relaxed(&t->context)};
         a.count = otp_timer_take(t, now_ns, &a.period_ns);
         if (a.count > 0) {
-            otp_count(OTP_COUNT_UNSEEN, a.count);
+            otp_count(OTP_COUNT_UNSEEN, OTP_OF_CPU, a.count);
             visit(&a, arg);
         }
     }

@@ -69,7 +69,7 @@ uint32_t otp_context_number(const char *name, int32_t thread_id)
     uint32_t number;
     struct entry *e = claim(&number);
     if (e == NULL) {
-        otp_count(OTP_COUNT_CONTEXTS_FULL, 1);
+        otp_count(OTP_COUNT_CONTEXTS_FULL, OTP_OF_BOTH, 1);
         return 0;
     }
     e->context = wanted;

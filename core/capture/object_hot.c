@@ -159,7 +159,7 @@ static uint32_t add(uint32_t *slot, uint32_t newest, const struct otp_object *o)
     uint32_t number;
     struct entry *e = claim(&number);
     if (e == NULL) {
-        otp_count(OTP_COUNT_OBJECTS_FULL, 1);
+        otp_count(OTP_COUNT_OBJECTS_FULL, OTP_OF_BOTH, 1);
         return OTP_OBJECT_NONE;
     }
     e->object = *o;

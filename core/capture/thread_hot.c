@@ -116,7 +116,7 @@ struct otp_thread *otp_thread_claim(void)
             return t;
         }
         if (!add_chunk(count)) {
-            otp_count(OTP_COUNT_NO_THREAD_SLOT, 1);
+            otp_count(OTP_COUNT_NO_THREAD_SLOT, OTP_OF_BOTH, 1);
             return NULL;
         }
     }

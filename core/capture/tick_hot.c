@@ -48,12 +48,15 @@ static void sample(void *arg)
     uint32_t depth = otp_unwind_run(k->unwind);
     struct otp_tag tag;
     size_t tag_bytes = otp_tag_take(&tag) ? otp_tag_bytes(&tag) : 0;
+    if (OTP_UNLIKELY(otp_unwind_was_cut(k->unwind))) {
+        otp_count(OTP_COUNT_UNWIND_CUT, OTP_OF_CPU, 1);
+    }
     struct otp_ring *r = otp_thread_ring(t);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
     struct otp_record *rec =
         r == NULL ? NULL : otp_ring_reserve(r, depth + extra, (unsigned)(tag_bytes / 8));
     if (rec == NULL) {
-        otp_count(OTP_COUNT_RING_FULL, 1);
+        otp_count(OTP_COUNT_RING_FULL, OTP_OF_CPU, 1);
         otp_capture_wake();
         otp_capture_note_sample();
         return;
@@ -104,7 +107,7 @@ static void take(struct tick *k, uintptr_t sp)
         otp_scratch_release(t->scratch);
         t->scratch = 0;
     } else if (is_due) {
-        otp_count(OTP_COUNT_NO_SCRATCH, 1);
+        otp_count(OTP_COUNT_NO_SCRATCH, OTP_OF_CPU, 1);
     }
     otp_thread_leave(t);
 }

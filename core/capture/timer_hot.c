@@ -260,7 +260,7 @@ static bool start(struct otp_thread *t)
     uint32_t state = OTP_TIMER_STARTING;
     int32_t id = arm(t);
     if (id < 0) {
-        otp_count(OTP_COUNT_TIMERS, 1);
+        otp_count(OTP_COUNT_TIMERS, OTP_OF_CPU, 1);
         return false;
     }
     if (!otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_RUNS)) {
@@ -289,7 +289,7 @@ bool otp_timer_start(struct otp_thread *t)
     if (pace_of(t, otp_load_acquire(&t->due)).period_ns == 0) {
         uint64_t now_ns;
         if (!otp_timer_clock(t, &now_ns)) {
-            otp_count(OTP_COUNT_TIMERS, 1);
+            otp_count(OTP_COUNT_TIMERS, OTP_OF_CPU, 1);
             otp_store_release(&t->has_timer, OTP_TIMER_NONE);
             return false;
         }

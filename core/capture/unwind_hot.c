@@ -34,6 +34,7 @@ struct otp_unwind {
     uint32_t probes;       /* pages of stack asked for so far */
     struct otp_probe code; /* pages of code asked for */
     bool is_signal_start;
+    bool is_cut; /* the stack ended where it could not go on */
     bool is_stack_known; /* low and high are the bounds of the thread's stack, not of what was asked
                           */
     uint32_t range_count;
@@ -252,7 +253,7 @@ static bool step(struct otp_unwind *u, bool is_signal, bool is_unsafe)
     }
     if (r < 0 || unw_get_reg(&u->cursor, UNW_REG_SP, &after) < 0 ||
         (after <= before && !is_signal)) {
-        otp_count(OTP_COUNT_UNWIND_CUT, 1);
+        u->is_cut = true;
         return false;
     }
     if (is_signal) {
@@ -410,7 +411,7 @@ static void walk_libunwind(struct otp_unwind *u)
 {
     bool is_exact = u->is_signal_start;
     if (unw_init_local2(&u->cursor, &u->context, is_exact ? UNW_INIT_SIGNAL_FRAME : 0) < 0) {
-        otp_count(OTP_COUNT_UNWIND_CUT, 1);
+        u->is_cut = true;
         return;
     }
     for (unsigned steps = 0;; steps++) {
@@ -444,6 +445,7 @@ uint32_t otp_unwind_run(struct otp_unwind *u)
                      .bp = (uintptr_t)g[REG_RBP],
                      .is_exact = u->is_signal_start};
     uint32_t depth = 0;
+    u->is_cut = false;
     if (OTP_LIKELY(walk_simple(u, w, &depth)) && depth > 0) {
         return depth;
     }
@@ -453,9 +455,14 @@ uint32_t otp_unwind_run(struct otp_unwind *u)
     if (__builtin_setjmp(u->escape) == 0) {
         walk_libunwind(u);
     } else {
-        otp_count(OTP_COUNT_UNWIND_CUT, 1);
+        u->is_cut = true;
     }
     return u->depth == 0 ? 1 : u->depth;
+}
+
+bool otp_unwind_was_cut(const struct otp_unwind *u)
+{
+    return u->is_cut;
 }
 
 void otp_unwind_init(void)

@@ -297,11 +297,11 @@ static void keep(struct output *o, const struct otp_message *m)
 {
     while (o->oldest != NULL && o->kept_bytes + m->len > KEPT_MAX_BYTES) {
         drop_oldest(o);
-        otp_count(OTP_COUNT_EXPORT, 1);
+        otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
     }
     struct kept *k = m->len > KEPT_MAX_BYTES ? NULL : otp_heap_alloc(memory, sizeof(*k) + m->len);
     if (k == NULL) {
-        otp_count(OTP_COUNT_EXPORT, 1);
+        otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
         return;
     }
     k->next = NULL;
@@ -404,19 +404,19 @@ static void put(struct output *o, const struct otp_message *message, uint64_t de
     struct otp_buf text;
     struct otp_buf out;
     if (o->sink.base.is_hopeless) {
-        otp_count(OTP_COUNT_EXPORT, 1);
+        otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
         return;
     }
     otp_buf_init(&text, memory, MESSAGE_MAX);
     otp_buf_init(&out, memory, MESSAGE_MAX);
     if (!as_text(o->sink.base.format, &m, &text) ||
         !compressed(o->sink.base.compression, &m, &out)) {
-        otp_count(OTP_COUNT_EXPORT, 1);
+        otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
         say_no_memory(o);
     } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
         log_failure(o);
         if (o->sink.base.is_hopeless) {
-            otp_count(OTP_COUNT_EXPORT, 1);
+            otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
         } else {
             keep(o, &m);
         }
@@ -469,7 +469,7 @@ static uint64_t pump_one(struct output *o, uint64_t deadline_ns, bool is_last)
     }
     log_note(o);
     if (s->dropped_messages > o->dropped_seen) {
-        otp_count(OTP_COUNT_EXPORT, s->dropped_messages - o->dropped_seen);
+        otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, s->dropped_messages - o->dropped_seen);
         o->dropped_seen = s->dropped_messages;
     }
     return s->wake_ns < wake ? s->wake_ns : wake;

@@ -148,10 +148,10 @@ bool otp_pipeline_open(void)
     otp_heap_init(&name_heap, for_names);
     otp_heap_init(&flush_heap, share);
     for (size_t i = 0; i < PERIODS_MAX; i++) {
-        otp_timetable_init(&times[i].table, &heap, &tags);
+        otp_timetable_init(&times[i].table, &heap, &tags, OTP_OF_CPU);
     }
     for (size_t i = 0; i < OTP_INTERVALS_MAX; i++) {
-        otp_timetable_init(&allocs[i], &heap, &tags);
+        otp_timetable_init(&allocs[i], &heap, &tags, OTP_OF_HEAP);
     }
     time_count = 0;
     otp_tags_init(&tags, &heap, otp_thread_keys_name, NULL);
@@ -219,10 +219,10 @@ static void drain_ring(struct otp_ring *r)
             s.cpu_ns = rec->bytes;
         }
         cpu_samples += is_alloc ? 0 : 1;
-        s.tag = otp_tell_tag(&tags, rec->frames + rec->depth, (size_t)rec->tag_words * 8,
+        s.tag = otp_tell_tag(&tags, rec->frames + rec->depth, (size_t)rec->tag_words * 8, table->of,
                              &table->dropped_attrs);
         if (!otp_timetable_add(table, &s)) {
-            otp_count(OTP_COUNT_WORKER_MEMORY, is_alloc ? 1 : rec->count);
+            otp_count(OTP_COUNT_WORKER_MEMORY, table->of, is_alloc ? 1 : rec->count);
         }
         otp_ring_pop(r);
     }
@@ -296,7 +296,7 @@ static void add_arrears(const struct otp_arrears *a, void *arg)
         .time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0,
     };
     if (!otp_timetable_add(times_of(a->period_ns), &s)) {
-        otp_count(OTP_COUNT_WORKER_MEMORY, a->count);
+        otp_count(OTP_COUNT_WORKER_MEMORY, OTP_OF_CPU, a->count);
     }
 }
 
@@ -304,7 +304,7 @@ static void log_lost(enum otp_status status)
 {
     uint64_t before;
     uint64_t kind = otp_trouble_kind("flush", (uint64_t)status);
-    otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+    otp_count(OTP_COUNT_WORKER_MEMORY, OTP_OF_BOTH, 1);
     if (!otp_trouble_comes(&lost, kind, otp_sys_monotonic_ns(), &before)) {
         return;
     }
@@ -483,7 +483,7 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
             log_lost(OTP_NO_MEMORY);
         } else {
             /* What was to be told is kept for the next one. */
-            otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+            otp_count(OTP_COUNT_WORKER_MEMORY, OTP_OF_BOTH, 1);
         }
         return;
     }

@@ -96,7 +96,7 @@ static void add_dropped(struct otp_reply *r)
         otp_line_str(&l, "dropped.");
         otp_line_str(&l, otp_counter_name((enum otp_counter)c));
         otp_line_str(&l, " ");
-        otp_line_u64(&l, otp_load_relaxed(&otp_counters[c]));
+        otp_line_u64(&l, otp_counter_sum((enum otp_counter)c, OTP_OF_BOTH));
         add_line(r, &l);
     }
 }

@@ -20,13 +20,13 @@ static struct otp_value_type value_type(const char *type, const char *unit)
 }
 
 /* Losses of one profile as attributes, with the names put together in store. */
-static size_t losses(enum otp_counter_scope scope, struct otp_attr *out, char store[][NAME_BYTES])
+static size_t losses(enum otp_loss_of of, struct otp_attr *out, char store[][NAME_BYTES])
 {
     static const char prefix[] = "otelprof.dropped.";
     size_t count = 0;
     for (unsigned c = 0; c < OTP_COUNT_END; c++) {
-        uint64_t n = otp_load_relaxed(&otp_counters[c]);
-        if (n == 0 || (otp_counter_scope_of((enum otp_counter)c) & scope) == 0) {
+        uint64_t n = otp_counter_sum((enum otp_counter)c, of);
+        if (n == 0) {
             continue;
         }
         const char *name = otp_counter_name((enum otp_counter)c);
@@ -86,7 +86,7 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_paced *paced)
     const struct otp_timetable *times = &paced->table;
     struct otp_attr attrs[MAX_ATTRS];
     char names[OTP_COUNT_END][NAME_BYTES];
-    size_t attr_count = losses(OTP_COUNTER_TIME, attrs, names);
+    size_t attr_count = losses(OTP_OF_CPU, attrs, names);
     attr_count += engine_attrs(paced, attrs + attr_count);
     const struct otp_value_type types[] = {value_type("samples", "count"),
                                            value_type("cpu", "nanoseconds")};
@@ -116,7 +116,8 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_paced *paced)
     return t->visitor->end_profile(t->visitor);
 }
 
-uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, uint64_t *dropped_attrs)
+uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, enum otp_loss_of of,
+                      uint64_t *dropped_attrs)
 {
     if (len == 0) {
         return OTP_TAGS_NONE;
@@ -124,10 +125,10 @@ uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, uint64
     struct otp_tags_result r = otp_tags_add(tags, tag, len);
     if (r.dropped_attrs > 0) {
         *dropped_attrs += r.dropped_attrs;
-        otp_count(OTP_COUNT_LABELS, r.dropped_attrs);
+        otp_count(OTP_COUNT_LABELS, of, r.dropped_attrs);
     }
     if (r.is_dropped) {
-        otp_count(OTP_COUNT_LINKS, 1);
+        otp_count(OTP_COUNT_LINKS, of, 1);
     }
     return r.number;
 }
@@ -208,8 +209,9 @@ static void number_tag(struct otp_account *a, void *arg)
     struct otp_tell *t = arg;
     a->tag_number = OTP_LEDGER_NOT_NUMBERED;
     if (!is_silent(a)) {
-        a->tag_number = otp_tags_use(t->tags)
-                            ? otp_tell_tag(t->tags, a->frames, a->tag_bytes, &t->dropped_attrs)
+        a->tag_number = otp_tags_use(t->tags, OTP_OF_HEAP)
+                            ? otp_tell_tag(t->tags, a->frames, a->tag_bytes, OTP_OF_HEAP,
+                                           &t->dropped_attrs)
                             : OTP_TAGS_NONE;
     }
 }
@@ -280,9 +282,10 @@ void otp_tell_last(const struct otp_account *a, struct otp_tags *tags, struct ot
     if ((s.count | s.cpu_ns) == 0) {
         return;
     }
-    s.tag = otp_tell_tag(tags, a->frames, a->tag_bytes, &allocs->dropped_attrs);
+    s.tag =
+        otp_tell_tag(tags, a->frames, a->tag_bytes, OTP_OF_HEAP, &allocs->dropped_attrs);
     if (!otp_timetable_add(allocs, &s)) {
-        otp_count(OTP_COUNT_WORKER_MEMORY, 1);
+        otp_count(OTP_COUNT_WORKER_MEMORY, OTP_OF_HEAP, 1);
     }
 }
 
@@ -319,7 +322,7 @@ static enum otp_status tell_interval(struct otp_tell *t, const struct otp_timeta
         .time_unix_ns = t->time_ns,
         .duration_ns = t->duration_ns,
         .attrs = attrs,
-        .attr_count = losses(OTP_COUNTER_HEAP, attrs, names),
+        .attr_count = losses(OTP_OF_HEAP, attrs, names),
         .dropped_attributes = clamp_u32(t->dropped_attrs),
     };
     OTP_TRY(t->visitor->begin_profile(t->visitor, &profile));

@@ -25,9 +25,10 @@ struct otp_tell {
     uint64_t dropped_attrs; /* of it */
 };
 
-/* Numbers a tag of len bytes (0: OTP_TAGS_NONE) and counts what is not kept of it, in
- * *dropped_attrs as well. Context: worker, as all of these. */
-uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, uint64_t *dropped_attrs);
+/* Numbers a tag of len bytes (0: OTP_TAGS_NONE) and counts what is not kept of it, as a loss of
+ * that profile and in *dropped_attrs. Context: worker, as all of these. */
+uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, enum otp_loss_of of,
+                      uint64_t *dropped_attrs);
 /* An account is about to go: what is booked and was not told goes to allocs. */
 void otp_tell_last(const struct otp_account *a, struct otp_tags *tags,
                    struct otp_timetable *allocs);

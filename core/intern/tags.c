@@ -352,13 +352,13 @@ struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t 
     return r;
 }
 
-bool otp_tags_use(struct otp_tags *t)
+bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of)
 {
     if (t != NULL && t->uses < t->max_uses) {
         t->uses++;
         return true;
     }
-    otp_count(OTP_COUNT_LINKS, 1);
+    otp_count(OTP_COUNT_LINKS, of, 1);
     return false;
 }
 

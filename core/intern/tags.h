@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/base/counters.h"
 #include "core/base/heap.h"
 #include "core/base/map.h"
 #include "core/base/tag.h"
@@ -76,8 +77,9 @@ struct otp_tags_result {
 void otp_tags_init(struct otp_tags *t, struct otp_heap *heap, otp_tags_name name, void *name_arg);
 /* The number of a tag of len bytes, which nobody need have checked. */
 struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t len);
-/* One more sample is to have a tag: false, and counted, when there are too many. t may be NULL. */
-bool otp_tags_use(struct otp_tags *t);
+/* One more sample is to have a tag: false, and counted as a loss of that profile, when there are
+ * too many. t may be NULL. */
+bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of);
 /* Forgets all tags. */
 void otp_tags_clear(struct otp_tags *t);
 /* Entry number, which is not OTP_TAGS_NONE; valid until the next otp_tags_add. */

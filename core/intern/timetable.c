@@ -6,11 +6,13 @@
 #define KEEP_FRAMES 65536U /* half a megabyte kept from one flush to the next */
 #define KEEP_ENTRIES 8192U
 
-void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap, struct otp_tags *tags)
+void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap, struct otp_tags *tags,
+                        enum otp_loss_of of)
 {
     memset(t, 0, sizeof(*t));
     t->heap = heap;
     t->tags = tags;
+    t->of = of;
     otp_map_init(&t->map, heap);
     otp_map_init(&t->stack_map, heap);
 }
@@ -22,7 +24,7 @@ void otp_timetable_clear(struct otp_timetable *t)
         otp_map_fini(&t->stack_map);
         otp_heap_free(t->heap, t->entries);
         otp_heap_free(t->heap, t->frames);
-        otp_timetable_init(t, t->heap, t->tags);
+        otp_timetable_init(t, t->heap, t->tags, t->of);
         return;
     }
     otp_map_clear(&t->map);
@@ -141,7 +143,7 @@ bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *gi
     struct wanted w = {.sample = &s,
                        .frames_at = is_new_stack ? t->frame_count : t->entries[first].frames_at};
     uint32_t id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
-    if (id == OTP_MAP_NONE && s.tag != OTP_TAGS_NONE && !otp_tags_use(t->tags)) {
+    if (id == OTP_MAP_NONE && s.tag != OTP_TAGS_NONE && !otp_tags_use(t->tags, t->of)) {
         s.tag = OTP_TAGS_NONE;
         id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
     }

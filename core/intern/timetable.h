@@ -26,6 +26,7 @@ struct otp_time_entry {
 struct otp_timetable {
     struct otp_heap *heap;
     struct otp_tags *tags;    /* which bounds how many entries may have one; NULL: none has */
+    enum otp_loss_of of;      /* whose losses are counted */
     struct otp_map map;       /* of entries */
     struct otp_map stack_map; /* of the entries that were the first of their stack */
     struct otp_time_entry *entries;
@@ -50,9 +51,10 @@ struct otp_time_sample {
     uint64_t time_ns; /* 0: to be summed */
 };
 
-/* An empty table that takes its memory from heap; tags may be NULL. Context: worker, as all of
- * these. */
-void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap, struct otp_tags *tags);
+/* An empty table that takes its memory from heap; tags may be NULL; losses are counted as those of
+ * that profile. Context: worker, as all of these. */
+void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap, struct otp_tags *tags,
+                        enum otp_loss_of of);
 /*
  * Adds a sample; false when the memory limit is reached. When there are too many with tags already,
  * it goes without its own to those of its stack that have none, and that is counted.

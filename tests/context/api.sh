@@ -97,6 +97,28 @@ equal "output" "done" "$(cat "$d/bare.out")"
 equal "report of the program" "absent 0 00000000000000000000000000000000" "$(cat "$d/report")"
 end
 
+begin "each profile states the labels that it has lost itself"
+host losses -I"$top"
+for what in cpu heap; do
+    settings="OTELPROF_CPU_HZ=200 OTELPROF_HEAP_INTERVAL=1"
+    rm -f "$p"/*
+    bare "$host" "$what"
+    prof "$host" "$what"
+    same
+    strict
+    # 19 labels are lost of each sample; ticks may come while blocks are allocated.
+    cpu=$(judge note-of cpu otelprof.dropped.labels $(files))
+    heap=$(judge note-of alloc_space otelprof.dropped.labels $(files))
+    if [ "$what" = cpu ]; then
+        between "labels lost of 60 ticks" 380 3000 "$cpu"
+        equal "labels lost of allocations without labels" "" "$heap"
+    else
+        between "labels lost of 500 blocks" 1 20000 "$heap"
+        between "labels lost of ticks during those" 0 100 "${cpu:-0}"
+    fi
+done
+end
+
 begin "profiles are switched off: the calls do nothing"
 host=$programs/c
 for off in OTEL_SDK_DISABLED=true OTELPROF_SKIP_PROGRAMS=c; do

@@ -204,9 +204,9 @@ START_TEST(test_samples_beyond_the_limit_go_to_their_stack)
     struct otp_timetable table;
     struct otp_tag t;
     uint64_t frames[2][3] = {{1, 2, 3}, {4, 5, 6}};
-    otp_timetable_init(&table, &heap, &tags);
+    otp_timetable_init(&table, &heap, &tags, OTP_OF_CPU);
     tags.max_uses = 5;
-    otp_counters[OTP_COUNT_LINKS] = 0;
+    otp_counters[OTP_OF_CPU][OTP_COUNT_LINKS] = 0;
     for (uint64_t i = 0; i < 40; i++) {
         set_span(&t, 1 + i / 2);
         struct otp_time_sample s = {
@@ -227,7 +227,7 @@ START_TEST(test_samples_beyond_the_limit_go_to_their_stack)
     ck_assert_uint_eq(tagged, 5);
     ck_assert_uint_eq(table.entry_count, 7);
     ck_assert_uint_eq(table.frame_count, 6); /* each stack once */
-    ck_assert_uint_eq(otp_counters[OTP_COUNT_LINKS], 35);
+    ck_assert_uint_eq(otp_counters[OTP_OF_CPU][OTP_COUNT_LINKS], 35);
 }
 END_TEST
 
