@@ -190,6 +190,7 @@ static void forget_container(struct otp_otep *o)
     o->location_indices.count = 0;
     o->comments.count = 0;
     o->profile_id = none;
+    o->other_ids = none;
     o->format = none;
     o->payload = none;
     o->period_type = none;

@@ -38,7 +38,8 @@ struct otp_otep {
     struct otp_vec table[OTP_OTEP_TABLES]; /* struct otp_field */
     struct otp_vec location_indices;       /* uint64_t */
     struct otp_vec comments;               /* uint64_t */
-    struct otp_field profile_id;           /* len 0: none */
+    struct otp_field profile_id;           /* of the first type; len 0: none */
+    struct otp_field other_ids;            /* ArrayValue: of the others; len 0: none */
     struct otp_field format;
     struct otp_field payload;
     struct otp_field period_type;
@@ -97,6 +98,8 @@ bool otp_otep_add_places(struct otp_otep *o, const struct otp_field *f);
 /* Writes o->attrs as a packed field and empties it. */
 void otp_otep_put_attrs(struct otp_otep *o, struct otp_emit *to, uint32_t field);
 
+/* The id of a type of the container; len 0: it has none. */
+struct otp_text otp_otep_id(struct otp_otep *o, uint32_t type);
 /* Writes the container's tables to the dictionary. */
 bool otp_otep_put_tables(struct otp_otep *o);
 /* Writes one OTLP profile for each type of the container. */

@@ -352,13 +352,18 @@ static void put_range(struct otp_otep *o)
     otp_emit_number(&o->t->out, OUT_DURATION, length);
 }
 
-/* The id names one profile, the payload is large: both stay with the first. */
-static void put_first_only(struct otp_otep *o)
+static void put_id(struct otp_otep *o, uint32_t type)
+{
+    struct otp_text id = otp_otep_id(o, type);
+    if (id.len > 0) {
+        otp_emit_bytes(&o->t->out, OUT_ID, id.data, id.len);
+    }
+}
+
+/* The payload is large: it stays with the first. */
+static void put_payload(struct otp_otep *o)
 {
     struct otp_emit *out = &o->t->out;
-    if (o->profile_id.len > 0) {
-        otp_emit_bytes(out, OUT_ID, o->profile_id.data, o->profile_id.len);
-    }
     if (o->format.len > 0 && o->payload.len > 0) {
         otp_emit_bytes(out, OUT_FORMAT, o->format.data, o->format.len);
         otp_emit_bytes(out, OUT_PAYLOAD, o->payload.data, o->payload.len);
@@ -379,8 +384,9 @@ static bool put_profile(struct otp_otep *o, uint32_t type, const struct otp_emit
     }
     otp_emit_number(out, OUT_PERIOD, o->period);
     otp_emit_number(out, OUT_DROPPED, o->dropped);
+    put_id(o, type);
     if (type == 0) {
-        put_first_only(o);
+        put_payload(o);
     }
     otp_emit_raw(out, attrs->data, attrs->len);
     otp_emit_close(out, mark);

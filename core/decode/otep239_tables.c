@@ -2,6 +2,7 @@
 /* The tables of a container, behind those of the containers before it in the one dictionary. */
 #include <string.h>
 
+#include "core/base/profile_ids.h"
 #include "core/decode/otep239_parts.h"
 
 enum { ATTR_KEY = 1, ATTR_VALUE, ATTR_UNIT };
@@ -403,6 +404,80 @@ static bool put_location(struct otp_otep *o, const struct otp_field *field)
     return true;
 }
 
+/* ---- ids ---- */
+
+/* The bytes value in an item of an array; false: it is something else. */
+static bool is_id(struct otp_otep *o, const struct otp_field *item, struct otp_text *out)
+{
+    struct otp_wire w = otp_otep_inside(o, item);
+    struct otp_field f;
+    *out = otp_text_make(NULL, 0);
+    bool is_bytes = item->type == OTP_WIRE_LEN && otp_wire_next(&w, &f) &&
+                    f.number == OTP_VALUE_BYTES && f.type == OTP_WIRE_LEN;
+    if (is_bytes) {
+        *out = otp_text_make((const char *)f.data, f.len);
+    }
+    bool has_length = out->len == 0 || out->len == OTP_PROFILE_ID_BYTES;
+    return is_bytes && has_length && !otp_wire_next(&w, &f);
+}
+
+/* How many ids an array holds, *out: that of the number; 0: something else is among them. */
+static uint32_t walk_ids(struct otp_otep *o, const struct otp_field *array, uint32_t number,
+                         struct otp_text *out)
+{
+    struct otp_wire w = otp_otep_inside(o, array);
+    struct otp_field f;
+    uint32_t count = 0;
+    while (otp_wire_next(&w, &f)) {
+        struct otp_text id;
+        if (!is_id(o, &f, &id)) {
+            return 0;
+        }
+        *out = count <= number ? id : *out;
+        count++;
+    }
+    return count;
+}
+
+struct otp_text otp_otep_id(struct otp_otep *o, uint32_t type)
+{
+    struct otp_text id = otp_text_make((const char *)o->profile_id.data, o->profile_id.len);
+    if (type > 0) {
+        id = otp_text_make(NULL, 0);
+        (void)walk_ids(o, &o->other_ids, type - 1, &id);
+    }
+    return id;
+}
+
+/* Is it the attribute that holds the ids of all types but the first, as our own writer has it? */
+static bool take_ids(struct otp_otep *o, const struct otp_field *kv)
+{
+    static const char key[] = OTP_PROFILE_IDS_KEY;
+    struct otp_wire w = otp_otep_inside(o, kv);
+    struct otp_field f;
+    struct otp_field value = {.len = 0};
+    bool is_key = false;
+    while (otp_wire_next(&w, &f)) {
+        if (f.number == KV_KEY && f.type == OTP_WIRE_LEN) {
+            is_key = f.len == sizeof(key) - 1 && memcmp(f.data, key, f.len) == 0;
+        } else if (f.number == KV_VALUE && f.type == OTP_WIRE_LEN) {
+            value = f;
+        }
+    }
+    if (!is_key || value.len == 0) {
+        return false;
+    }
+    struct otp_text none;
+    struct otp_wire inside = otp_otep_inside(o, &value);
+    bool is_taken = otp_wire_next(&inside, &f) && f.number == OTP_VALUE_ARRAY &&
+                    f.type == OTP_WIRE_LEN &&
+                    walk_ids(o, &f, 0, &none) + 1 == otp_otep_count(o, OTP_OTEP_TYPES);
+    if (is_taken) {
+        o->other_ids = f;
+    }
+    return is_taken;
+}
+
 bool otp_otep_put_tables(struct otp_otep *o)
 {
     o->attrs.count = 0;
@@ -419,7 +494,8 @@ bool otp_otep_put_tables(struct otp_otep *o)
     }
     /* Attributes of the container, for all its profiles, wait in o->attrs. */
     for (uint32_t i = 0; i < otp_otep_count(o, OTP_OTEP_CONTAINER_ATTRS); i++) {
-        if (!put_key_value(o, otp_otep_entry(o, OTP_OTEP_CONTAINER_ATTRS, i))) {
+        const struct otp_field *kv = otp_otep_entry(o, OTP_OTEP_CONTAINER_ATTRS, i);
+        if (!take_ids(o, kv) && !put_key_value(o, kv)) {
             return false;
         }
     }

@@ -10,6 +10,7 @@
 
 #include "proto/otep239.pb-c.h"
 
+#include "core/base/profile_ids.h"
 #include "core/encode/envelope.h"
 #include "core/encode/pack.h"
 #include "core/encode/slices.h"
@@ -40,7 +41,10 @@ enum {
     PROFILE_ATTRIBUTE_UNITS = 17,
     PROFILE_LINK_TABLE = 18,
     KEY_VALUE_KEY = 1,
-    KEY_VALUE_VALUE = 2
+    KEY_VALUE_VALUE = 2,
+    ANY_VALUE_ARRAY = 5,
+    ANY_VALUE_BYTES = 7,
+    ARRAY_VALUES = 1
 };
 
 #define SEVERAL_UNITS UINT32_MAX
@@ -525,16 +529,65 @@ static void write_container_attrs(struct writer *w)
     }
 }
 
+static const uint8_t no_id[16];
+
+/* The profile's id, NULL when it has none. */
+static const uint8_t *id_of(const struct otp_plan_profile *p)
+{
+    const uint8_t *id = p->group->types[p->type].id[p->timed];
+    return memcmp(id, no_id, sizeof(no_id)) == 0 ? NULL : id;
+}
+
+/* The id of the first profile that is in a column. */
+static const uint8_t *id_of_column(const struct writer *w, size_t column)
+{
+    const struct otp_pprof_column *c =
+        (const struct otp_pprof_column *)(const void *)w->plan->columns.data + column;
+    for (size_t i = 0; i < w->plan->base.profile_count; i++) {
+        const struct otp_plan_profile *p = &w->plan->base.profiles[i];
+        const struct otp_group_type *t = &p->group->types[p->type];
+        if (t->type == c->type && t->unit == c->unit) {
+            return id_of(p);
+        }
+    }
+    return NULL;
+}
+
+/* A container has one id: those of its columns behind the first are an attribute, in their order.
+ */
+static void write_other_ids(struct writer *w)
+{
+    bool has_any = false;
+    for (size_t i = 1; i < w->plan->column_count; i++) {
+        has_any = has_any || id_of_column(w, i) != NULL;
+    }
+    if (!has_any) {
+        return;
+    }
+    size_t attribute = otp_pack_open(w->out, CONTAINER_ATTRIBUTES);
+    otp_pack_bytes(w->out, KEY_VALUE_KEY, OTP_PROFILE_IDS_KEY, sizeof(OTP_PROFILE_IDS_KEY) - 1);
+    size_t value = otp_pack_open(w->out, KEY_VALUE_VALUE);
+    size_t array = otp_pack_open(w->out, ANY_VALUE_ARRAY);
+    for (size_t i = 1; i < w->plan->column_count; i++) {
+        const uint8_t *id = id_of_column(w, i);
+        size_t item = otp_pack_open(w->out, ARRAY_VALUES);
+        otp_pack_bytes(w->out, ANY_VALUE_BYTES, id == NULL ? no_id : id,
+                       id == NULL ? 0 : sizeof(no_id));
+        otp_pack_close(w->out, item);
+    }
+    otp_pack_close(w->out, array);
+    otp_pack_close(w->out, value);
+    otp_pack_close(w->out, attribute);
+}
+
 static void write_container(struct writer *w)
 {
-    static const uint8_t zero[16];
     const struct otp_group *g = w->group;
-    const struct otp_plan_profile *first = &w->plan->base.profiles[0];
-    const uint8_t *id = g->types[first->type].id[first->timed];
+    const uint8_t *id = id_of(&w->plan->base.profiles[0]);
     struct otp_plan_range range = otp_plan_range_of(w->plan->base.store, g->envelope);
     size_t mark = otp_pack_open(w->out, SCOPE_PROFILES_PROFILES);
-    if (memcmp(id, zero, sizeof(zero)) != 0) {
-        otp_pack_bytes(w->out, CONTAINER_ID, id, sizeof(zero));
+    if (id != NULL) {
+        otp_pack_bytes(w->out, CONTAINER_ID, id, sizeof(no_id));
     }
     if (range.time_ns != 0) {
         otp_pack_fixed64(w->out, CONTAINER_START, range.time_ns);
@@ -543,6 +596,7 @@ static void write_container(struct writer *w)
         otp_pack_fixed64(w->out, CONTAINER_END, range.time_ns + range.duration_ns);
     }
     write_container_attrs(w);
+    write_other_ids(w);
     if (g->dropped_attributes != 0) {
         otp_pack_uint(w->out, CONTAINER_DROPPED, g->dropped_attributes);
     }

@@ -14,6 +14,13 @@ for option in "" --strict; do
 done
 end
 
+begin "the generator of these tests ends when there are not so many stacks"
+timeout 20 "$python" "$here/otlp_gen.py" good never.otlp stacks=40 depth=1 > out 2>&1
+equal "exit status" 1 $?
+grep -q 'there are 2 different stacks' out || bad "$(cat out)"
+[ ! -e never.otlp ] || bad "it wrote something"
+end
+
 begin "a file without a dictionary, an empty message"
 printf '\012\000' > resource.otlp
 "$tool" check resource.otlp > out

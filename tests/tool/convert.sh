@@ -70,6 +70,65 @@ convert plain.otlp "$top/tests/golden/linked.otlp"
 "$tool" info plain.otlp | grep -q 'service.name *my-service' || bad "attributes without references"
 end
 
+types="samples cpu alloc_objects alloc_space inuse_objects inuse_space"
+ids() { # FILE: those of all types, in their order
+    for type in $types; do
+        judge id $type "$1"
+    done
+}
+
+begin "ids of profiles come back from a container, which has one"
+"$python" "$here/otlp_gen.py" good in.otlp stacks=20 depth=5
+ids in.otlp > want
+equal "different ids" 6 "$(sort -u want | wc -l)"
+for via in a.otep239 a.otep239.zst a.jsonl; do
+    convert $via in.otlp
+    equal "what is said of $via" "" "$(cat err)"
+    convert b.otlp $via
+    equal "what is said of the way back from $via" "" "$(cat err)"
+    ids b.otlp | cmp -s want - || bad "ids by $via: $(ids b.otlp)"
+    "$tool" check --strict b.otlp > said 2>&1 || bad "by $via: $(cat said)"
+    "$tool" merge -o c.otlp $via 2> err || bad "merge: $(cat err)"
+    ids c.otlp | cmp -s want - || bad "ids by merge of $via: $(ids c.otlp)"
+done
+end
+
+begin "profiles of a container of others, with one id or none, get ids of their own, and that is said"
+cat > foreign.py << 'P'
+import sys
+sys.path.insert(0, sys.argv[1])
+from otlp_gen import fixed, num, packed, raw
+
+def kind(t, u):
+    return num(1, t) + num(2, u)
+
+def container(id):
+    strings = [b"", b"cpu", b"nanoseconds", b"samples", b"count", b"f", b"wall"]
+    sample = packed(2, [10, 3, 7]) + num(8, 1)
+    profile = (raw(1, kind(1, 2)) + raw(1, kind(3, 4)) + raw(1, kind(6, 2)) + raw(2, sample)
+               + raw(4, num(1, 1) + raw(4, num(1, 0)))
+               + raw(5, num(1, 1) + num(2, 5)) + b"".join(raw(6, s) for s in strings) + packed(15, [0]))
+    return raw(2, (raw(1, id) if id else b"") + fixed(2, 10**18) + fixed(3, 10**18 + 5) + raw(8, profile))
+
+with open("foreign.otep239", "wb") as f:
+    f.write(raw(1, raw(1, b"") + raw(2, container(bytes(range(1, 17))) + container(b""))))
+P
+"$python" foreign.py "$here"
+convert out.otlp foreign.otep239
+equal "new ids" "otelprof convert: out.otlp: new ids for profiles that had none: 5" "$(cat err)"
+types="cpu samples wall"
+ids out.otlp > got
+equal "different ids" 6 "$(sort -u got | wc -l)"
+equal "bytes of ids" 32 "$(awk '{ print length($1) }' got | sort -u)"
+equal "the container's own id" 0102030405060708090a0b0c0d0e0f10 "$(head -n 1 got)"
+"$tool" check out.otlp > said 2>&1 || bad "$(cat said)"
+convert again.otlp foreign.otep239
+cmp -s out.otlp again.otlp || bad "other ids the second time"
+equal "in JSON" 5 "$("$tool" convert --json -o json.otlp foreign.otep239 | sed -n 's/.*"new_profile_ids": *\([0-9]*\).*/\1/p')"
+convert same.otep239 foreign.otep239
+equal "container to container" "" "$(cat err)"
+end
+
 # Samples with a link, by trace, span and type, with their sums; each line of JSON in the file is one message.
 cat > "$work/links.py" << 'P'
 import collections, json, sys

@@ -194,6 +194,9 @@ def good(stacks=40, depth=12, seed=1, pid=4711, time=0, scale=1, wire="1.10"):
     stack_table = [[]]
     seen = {()}
     usable = list(range(1, len(locations)))
+    possible = 1 + sum(len(usable) ** n for n in range(depth))  # the first has all locations, the others are drawn
+    if stacks > possible:
+        sys.exit("otlp_gen.py: there are %d different stacks with depth=%d, not %d" % (possible, depth, stacks))
 
     while len(stack_table) <= stacks:
         n = 1 + rnd.randrange(depth)

@@ -239,6 +239,62 @@ START_TEST(test_refusals)
 }
 END_TEST
 
+/* What the attribute of ids holds; how many of two profiles have one; is it an attribute still? */
+static const struct {
+    const char *value; /* AnyValue */
+    size_t len;
+    uint32_t ids;
+    bool is_attr;
+} id_lists[] = {
+    {"\x2a\x14\x0a\x12\x3a\x10"
+     "0123456789abcdef",
+     22, 2, false},
+    {"\x2a\x04\x0a\x02\x3a\x00", 6, 1, false}, /* the second has none */
+    {"\x3a\x10"
+     "0123456789abcdef",
+     18, 1, true},              /* no array */
+    {"\x2a\x00", 2, 1, true}, /* too few */
+    {"\x2a\x28\x0a\x12\x3a\x10"
+     "0123456789abcdef"
+     "\x0a\x12\x3a\x10"
+     "0123456789abcdef",
+     42, 1, true}, /* too many */
+    {"\x2a\x07\x0a\x05\x3a\x03xyz", 9, 1, true},  /* too short */
+    {"\x2a\x05\x0a\x03\x0a\x01x", 7, 1, true},    /* a text */
+    {"\x2a\x04\x0a\x02\x18\x07", 6, 1, true},     /* a number */
+};
+
+START_TEST(test_ids_of_the_other_types)
+{
+    struct dec_bytes parts[5] = {{.data = NULL}}; /* attribute, profile, container and so on */
+    struct dec_bytes all = {.data = NULL};
+    struct otp_translation t;
+    dec_text(&parts[0], 1, "otelprof.profile_ids");
+    dec_field(&parts[0], 2, id_lists[_i].value, id_lists[_i].len);
+    dec_field(&parts[1], 1, "", 0);
+    dec_field(&parts[1], 1, "", 0);
+    dec_text(&parts[1], 6, "");
+    dec_text(&parts[2], 1, "fedcba9876543210");
+    dec_message(&parts[2], 4, &parts[0]);
+    dec_message(&parts[2], 8, &parts[1]);
+    dec_message(&parts[3], 2, &parts[2]);
+    dec_message(&parts[4], 2, &parts[3]);
+    dec_message(&all, 1, &parts[4]);
+    ck_assert_int_eq(translate(all.data, all.len, &t), OTP_OK);
+    ENC_PB(ProfilesData) *data = enc_decode(t.out.data, t.out.len);
+    ENC_PB(Profile) **p = data->resource_profiles[0]->scope_profiles[0]->profiles;
+    ck_assert_uint_eq(data->resource_profiles[0]->scope_profiles[0]->n_profiles, 2);
+    ck_assert_mem_eq(p[0]->profile_id.data, "fedcba9876543210", 16);
+    ck_assert_uint_eq(p[1]->profile_id.len, id_lists[_i].ids == 2 ? 16 : 0);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(p[i]->n_attribute_indices, id_lists[_i].is_attr ? 1 : 0);
+    }
+    enc_free(data);
+    otp_emit_fini(&t.out);
+    dec_free(&all);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("decode_otep239");
@@ -249,6 +305,7 @@ int main(void)
     tcase_add_test(t, test_broken_bytes);
     tcase_add_test(t, test_times);
     tcase_add_loop_test(t, test_refusals, 0, (int)OTP_ARRAY_LEN(bad));
+    tcase_add_loop_test(t, test_ids_of_the_other_types, 0, (int)OTP_ARRAY_LEN(id_lists));
     suite_add_tcase(suite, t);
     return unit_run(suite);
 }

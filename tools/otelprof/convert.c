@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* otelprof convert, merge: files of any format as one file of the format that its name says. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,18 @@ static struct otp_text main_file(const struct otp_gather *g)
     return otp_text_of(NULL);
 }
 
+/* Containers have one id for all of their profiles; pprof has none for any. */
+static void report_ids(const struct otp_gather *g, const struct otp_product *p,
+                       const struct otp_args *args, struct otp_jsonout *json)
+{
+    if (json != NULL) {
+        otp_jsonout_uint(json, "new_profile_ids", g->made_ids);
+    } else if (g->made_ids > 0) {
+        (void)fprintf(stderr, "otelprof %s: %s: new ids for profiles that had none: %" PRIu64 "\n",
+                      args->command->name, p->path, g->made_ids);
+    }
+}
+
 /* What became of it: what is not carried, and the names that were found. */
 static void report(const struct otp_gather *g, const struct otp_product *p,
                    const struct otp_args *args, const struct otp_losses *losses)
@@ -78,6 +91,7 @@ static void report(const struct otp_gather *g, const struct otp_product *p,
     if (lost.json != NULL) {
         otp_jsonout_close(&json);
     }
+    report_ids(g, p, args, lost.json);
     if (g->symbolizer != NULL) {
         otp_symbolizer_report(g->symbolizer, lost.json);
     }

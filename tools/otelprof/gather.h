@@ -47,6 +47,7 @@ struct otp_gather {
     uint64_t zero_values;     /* see struct otp_retell_losses; known after telling */
     uint64_t odd_times;
     uint64_t negative_lines;
+    uint64_t made_ids; /* profiles of containers, which had none */
 };
 
 enum otp_gather_mode {

@@ -208,6 +208,24 @@ static void make_id(struct telling *t, const struct otp_gather_part *parts, size
     memcpy(t->p->next_id, id, sizeof(id));
 }
 
+/* A profile keeps its id. Sums have one of their own, and so has what comes from a form without one
+ * for each profile; what is written in the form that it had stays without. */
+static void choose_id(struct telling *t, const struct otp_gather_part *parts, size_t count)
+{
+    const struct otp_profiles *m = t->g->set->messages[parts->message];
+    struct otp_text id =
+        otp_profiles_text(m, otp_profiles_profile(m, parts->profile)->profile_id);
+    bool has_one_id = m->source == OTP_SOURCE_OTEP239 && t->p->otlp != NULL;
+    if (count == 1 && id.len == sizeof(t->p->next_id)) {
+        memcpy(t->p->next_id, id.data, id.len);
+    } else if (count > 1 || has_one_id || m->source == OTP_SOURCE_PPROF) {
+        make_id(t, parts, count);
+        t->g->made_ids += count == 1 && has_one_id;
+    } else {
+        memset(t->p->next_id, 0, sizeof(t->p->next_id));
+    }
+}
+
 static enum otp_status begin(struct telling *t, const struct otp_gather_part *parts, size_t count)
 {
     const struct otp_profiles *m = t->g->set->messages[parts->message];
@@ -230,13 +248,7 @@ static enum otp_status begin(struct telling *t, const struct otp_gather_part *pa
     v.attr_count = attrs.count;
     unite_ranges(t, parts, count, &v);
     attach_original(t, parts, count, &v);
-    if (count == 1 && p->profile_id.len == sizeof(t->p->next_id)) {
-        memcpy(t->p->next_id, m->bytes + p->profile_id.off, sizeof(t->p->next_id));
-    } else if (count > 1 || m->source == OTP_SOURCE_PPROF) {
-        make_id(t, parts, count);
-    } else {
-        memset(t->p->next_id, 0, sizeof(t->p->next_id)); /* as it was: without */
-    }
+    choose_id(t, parts, count);
     enum otp_status status = t->p->visitor->begin_profile(t->p->visitor, &v);
     free(attrs.items);
     return status;
