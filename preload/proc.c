@@ -102,45 +102,45 @@ OTP_EXPORT int setns(int fd, int kind)
 OTP_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
 {
     otp_real_init();
-    otp_engine_before_exec();
+    bool is_held = otp_engine_before_exec();
     int r = otp_real.execve(path, argv, envp);
-    otp_engine_after_exec();
+    otp_engine_after_exec(is_held);
     return r;
 }
 
 OTP_EXPORT int execv(const char *path, char *const argv[])
 {
     otp_real_init();
-    otp_engine_before_exec();
+    bool is_held = otp_engine_before_exec();
     int r = otp_real.execv(path, argv);
-    otp_engine_after_exec();
+    otp_engine_after_exec(is_held);
     return r;
 }
 
 OTP_EXPORT int execvp(const char *file, char *const argv[])
 {
     otp_real_init();
-    otp_engine_before_exec();
+    bool is_held = otp_engine_before_exec();
     int r = otp_real.execvp(file, argv);
-    otp_engine_after_exec();
+    otp_engine_after_exec(is_held);
     return r;
 }
 
 OTP_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     otp_real_init();
-    otp_engine_before_exec();
+    bool is_held = otp_engine_before_exec();
     int r = otp_real.execvpe(file, argv, envp);
-    otp_engine_after_exec();
+    otp_engine_after_exec(is_held);
     return r;
 }
 
 OTP_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 {
     otp_real_init();
-    otp_engine_before_exec();
+    bool is_held = otp_engine_before_exec();
     int r = otp_real.fexecve(fd, argv, envp);
-    otp_engine_after_exec();
+    otp_engine_after_exec(is_held);
     return r;
 }
 
@@ -152,9 +152,9 @@ OTP_EXPORT int execveat(int dirfd, const char *path, char *const argv[], char *c
         errno = ENOSYS;
         return -1;
     }
-    otp_engine_before_exec();
+    bool is_held = otp_engine_before_exec();
     int r = otp_real.execveat(dirfd, path, argv, envp, flags);
-    otp_engine_after_exec();
+    otp_engine_after_exec(is_held);
     return r;
 }
 

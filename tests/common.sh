@@ -212,6 +212,11 @@ between() {
     [ -n "$4" ] && [ "$4" -ge "$2" ] && [ "$4" -le "$3" ] || bad "$1 is '$4', expected $2 to $3"
 }
 
+# truth NAME: milliseconds that NAME has used by the program's own account (tests/truth.h); it ran with TRUTH=$d/truth
+truth() {
+    awk -v name="$1" '$1 == name { n += $2; lines++ } END { if (lines) print int(n / 1000000) }' "$d/truth"
+}
+
 # has_function TYPE NAME FILE…: somewhere in the stacks
 has_function() {
     kind=$1 function=$2

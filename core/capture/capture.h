@@ -16,9 +16,10 @@ struct otp_capture_settings {
     bool is_cpu_on;
     bool is_heap_on;
     bool has_timestamps;
-    bool wants_perf;    /* perf events, as far as the kernel allows them */
-    bool is_perf_used;  /* it does; set by the worker */
-    bool has_thread_id; /* thread.id is part of a sample's context */
+    bool wants_perf;     /* perf events, as far as the kernel allows them */
+    bool is_perf_used;   /* it does; set by the worker */
+    uint32_t perf_holds; /* atomic; while it is not 0 none are opened, whatever is wanted */
+    bool has_thread_id;  /* thread.id is part of a sample's context */
     bool has_thread_name;
     int pid;                 /* of the process that is profiled */
     int signo;               /* of the CPU timers */

@@ -13,13 +13,18 @@
 #include "core/capture/object.h"
 
 enum otp_rule_kind {
-    OTP_RULE_COMPLEX = 0,  /* cannot be told so simply, or nothing is known */
-    OTP_RULE_SIMPLE = 1,   /* the fields below; return address at cfa - 8 */
-    OTP_RULE_END = 2,      /* the stack ends here: the return address is undefined */
+    OTP_RULE_COMPLEX = 0,   /* cannot be told so simply, or nothing is known */
+    OTP_RULE_SIMPLE = 1,    /* the fields below; return address at cfa - 8 */
+    OTP_RULE_END = 2,       /* the stack ends here: the return address is undefined */
     OTP_RULE_REALIGNED = 3, /* cfa is at rbp + cfa_offset, caller's rbp at rbp + rbp_offset */
     OTP_RULE_KEPT = 4 /* cfa is the word at register + cfa_offset, plus cfa_add: assembly that keeps
                          the old rsp in an aligned frame */
 };
+
+/* What is kept at an offset, and the number added to it, are within these many bits, the first with
+ * its sign; else the frame is none of the kind. */
+#define OTP_RULE_KEPT_OFFSET_BITS 13
+#define OTP_RULE_KEPT_ADD_BITS 9
 
 struct otp_rule {
     enum otp_rule_kind kind;

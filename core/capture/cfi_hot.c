@@ -358,9 +358,8 @@ static bool read_leb(const struct expression *e, uint64_t *at, bool is_signed, i
 static bool is_kept(const struct expression *e, struct row *row)
 {
     uint64_t at = 1;
-    if ((e->bytes[0] != 0x77 && e->bytes[0] != 0x76) ||
-        !read_leb(e, &at, true, &row->cfa_offset) || at + 2 >= sizeof(e->bytes) ||
-        e->bytes[at] != 0x06 || e->bytes[at + 1] != 0x23) {
+    if ((e->bytes[0] != 0x77 && e->bytes[0] != 0x76) || !read_leb(e, &at, true, &row->cfa_offset) ||
+        at + 2 >= sizeof(e->bytes) || e->bytes[at] != 0x06 || e->bytes[at + 1] != 0x23) {
         return false;
     }
     at += 2;
@@ -513,6 +512,13 @@ static bool run(struct cursor *c, struct machine *m, uintptr_t addr)
     return c->pos >= c->end;
 }
 
+static bool is_kept_small(const struct row *row)
+{
+    const int64_t limit = INT64_C(1) << (OTP_RULE_KEPT_OFFSET_BITS - 1);
+    return row->cfa_offset >= -limit && row->cfa_offset < limit && row->cfa_add >= 0 &&
+           row->cfa_add < INT64_C(1) << OTP_RULE_KEPT_ADD_BITS;
+}
+
 static bool fits(int64_t offset)
 {
     return offset >= INT32_MIN && offset <= INT32_MAX;
@@ -534,8 +540,9 @@ static void take_expression(const struct row *row, uintptr_t addr, struct otp_ru
         rule->cfa_offset = 8 + ((int64_t)(addr & 15) >= row->cfa_offset ? 8 : 0);
     } else if (row->cfa_kind == CFA_REALIGNED && row->frame.where == WHERE_AT_FRAME) {
         rule->kind = OTP_RULE_REALIGNED;
-    } else if (row->cfa_kind == CFA_KEPT && is_frame && fits(row->cfa_add)) {
+    } else if (row->cfa_kind == CFA_KEPT && is_frame && is_kept_small(row)) {
         rule->kind = OTP_RULE_KEPT;
+        rule->is_unsafe = false;
         rule->is_cfa_from_rbp = row->cfa_register == REG_FRAME;
         rule->cfa_add = (int32_t)row->cfa_add;
     }
@@ -543,7 +550,8 @@ static void take_expression(const struct row *row, uintptr_t addr, struct otp_ru
 
 static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
 {
-    struct otp_rule rule = {.kind = OTP_RULE_COMPLEX, .is_unsafe = row->cfa_kind == CFA_UNSAFE};
+    struct otp_rule rule = {.kind = OTP_RULE_COMPLEX,
+                            .is_unsafe = row->cfa_kind == CFA_UNSAFE || row->cfa_kind == CFA_KEPT};
     if (row->ret.where == WHERE_UNDEFINED) {
         rule.kind = OTP_RULE_END;
         return rule;

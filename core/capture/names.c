@@ -9,6 +9,7 @@
 #include "core/base/fmt.h"
 #include "core/base/sys.h"
 #include "core/capture/capture.h"
+#include "core/capture/timer.h"
 
 void otp_names_refresh(struct otp_thread *t)
 {
@@ -41,7 +42,9 @@ void otp_names_refresh(struct otp_thread *t)
 bool otp_names_is_gone(const struct otp_thread *t)
 {
     int32_t tid = otp_load_acquire(&t->tid); /* pairs: THREAD-TID */
-    bool is_gone = tid != 0 && OTP_SYS3(SYS_tgkill, otp_sys_getpid(), tid, 0) == -ESRCH;
+    /* Who gave it the number may still be starting its timer: the number came after that claim. */
+    bool is_free = tid != 0 && otp_load_acquire(&t->has_timer) != OTP_TIMER_STARTING;
+    bool is_gone = is_free && OTP_SYS3(SYS_tgkill, otp_sys_getpid(), tid, 0) == -ESRCH;
     (void)otp_load_acquire(&t->state); /* pairs: THREAD-END, so all that it ever wrote is seen */
     return is_gone;
 }

@@ -39,11 +39,11 @@ static int open_event(int32_t tid)
 }
 
 /* Overflows shall send the timers' signal to the thread itself. */
-static bool direct(int fd, int32_t tid)
+static bool direct(int fd, int32_t tid, int signo)
 {
     struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = tid};
     return OTP_SYS3(SYS_fcntl, fd, F_SETFL, O_RDWR | O_ASYNC | O_NONBLOCK) >= 0 &&
-           OTP_SYS3(SYS_fcntl, fd, F_SETSIG, otp_settings.signo) >= 0 &&
+           OTP_SYS3(SYS_fcntl, fd, F_SETSIG, signo) >= 0 &&
            OTP_SYS3(SYS_fcntl, fd, F_SETOWN_EX, &owner) >= 0 &&
            OTP_SYS3(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0) >= 0;
 }
@@ -51,6 +51,7 @@ static bool direct(int fd, int32_t tid)
 static bool open_for(struct otp_thread *t)
 {
     int32_t tid = otp_load_relaxed(&t->tid);
+    int signo = otp_settings.signo; /* a host thread may move the ticks meanwhile */
     int fd = open_event(tid);
     if (fd < 0) {
         return fd == -ESRCH; /* the thread is gone: nothing refused */
@@ -60,13 +61,13 @@ static bool open_for(struct otp_thread *t)
         return false;
     }
     otp_store_release(&otp_perf_cookies[fd], otp_timer_cookie(t)); /* pairs: PERF-FD */
-    if (!direct(fd, tid)) {
+    if (!direct(fd, tid, signo)) {
         otp_store_release(&otp_perf_cookies[fd], 0);
         otp_sys_close(fd);
         return false;
     }
     otp_store_relaxed(&t->perf_fd, fd + 1); /* the thread looks at whether it has one */
-    t->perf_signo = otp_settings.signo;
+    t->perf_signo = signo;
     return true;
 }
 

@@ -13,7 +13,9 @@
 #define KEY_BUSY UINT64_C(1) /* no key: its address would be 0 */
 #define CFA_BITS 22
 #define RBP_BITS 21
-#define KEPT_BITS 13 /* of CFA_BITS; the rest is what is added to the word that was kept */
+#define KEPT_BITS OTP_RULE_KEPT_OFFSET_BITS /* of CFA_BITS; the rest is what is added to the word  \
+                                             */
+_Static_assert(KEPT_BITS + OTP_RULE_KEPT_ADD_BITS == CFA_BITS, "one after the other");
 
 struct slot {
     uint64_t key;   /* address in the upper 48 bits, epoch in the lower 16; 0: empty */
@@ -60,10 +62,7 @@ static bool is_within(int32_t value, unsigned bits)
 
 static bool has_room(const struct otp_rule *r)
 {
-    bool is_kept = r->kind == OTP_RULE_KEPT;
-    return is_within(r->rbp_offset, RBP_BITS) &&
-           is_within(r->cfa_offset, is_kept ? KEPT_BITS : CFA_BITS) && r->cfa_add >= 0 &&
-           (uint64_t)r->cfa_add <= mask_of(CFA_BITS - KEPT_BITS);
+    return is_within(r->rbp_offset, RBP_BITS) && is_within(r->cfa_offset, CFA_BITS);
 }
 
 static uint64_t pack(const struct otp_known_rule *k)

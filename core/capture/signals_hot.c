@@ -353,14 +353,13 @@ static void move_timers(bool has_signal)
 static void give_up_tick(bool is_taken)
 {
     struct owned old = ticks;
-    bool wants_perf = otp_settings.wants_perf;
-    otp_settings.wants_perf = false;
+    (void)otp_add_acq_rel(&otp_settings.perf_holds, 1);
     otp_signals_quiet();
     (void)__atomic_fetch_or(&host_signals, bit_of(old.signo), __ATOMIC_RELAXED);
     bool has_signal = take_any_tick();
     otp_settings.is_cpu_on = has_signal;
     move_timers(has_signal);
-    otp_settings.wants_perf = wants_perf;
+    (void)otp_sub_acq_rel(&otp_settings.perf_holds, 1);
     move_shields(old.signo, has_signal ? ticks.signo : 0);
     if (!has_signal) {
         otp_store_release(&ticks.is_ours, 0);
@@ -532,7 +531,7 @@ void otp_signals_avoid_altstack(void)
 
 void otp_signals_quiet(void)
 {
-    if (otp_settings.is_perf_used) {
+    if (otp_settings.is_perf_used || otp_settings.wants_perf) {
         otp_settings.quiet();
     }
 }

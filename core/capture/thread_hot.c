@@ -127,7 +127,7 @@ void otp_thread_unclaim(struct otp_thread *t)
 {
     uint32_t number = t->number; /* the next owner writes it anew */
     otp_store_release(&t->tid, 0);
-    otp_store_relaxed(&t->has_timer, OTP_TIMER_NONE);
+    otp_store_release(&t->has_timer, OTP_TIMER_NONE);
     otp_store_release(&t->state, OTP_THREAD_FREE); /* pairs: THREAD-FREE */
     note_free(number);
 }

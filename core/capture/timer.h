@@ -39,8 +39,9 @@ bool otp_timer_start(struct otp_thread *t);
 /* The same for a thread whose first period begins with its life. Context: hot. */
 bool otp_timer_start_from_birth(struct otp_thread *t);
 /*
- * The same for a record that nobody knows yet and that becomes tid's. True: it is the worker's as
- * soon as the thread has ended. False: it is still the caller's, to be given back. Context: hot.
+ * The same for a record that nobody knows yet and that becomes tid's: it is the worker's from then
+ * on, whatever the kernel says. False: it shall have no timer, and is still the caller's, to be
+ * given back. Context: hot.
  */
 bool otp_timer_start_for(struct otp_thread *t, int32_t tid);
 /*

@@ -254,13 +254,13 @@ static bool claim(struct otp_thread *t)
     return true;
 }
 
-/* Starts what was claimed; false, and still claimed, when the kernel refuses. */
 static bool start(struct otp_thread *t)
 {
     uint32_t state = OTP_TIMER_STARTING;
     int32_t id = arm(t);
     if (id < 0) {
         otp_count(OTP_COUNT_TIMERS, OTP_OF_CPU, 1);
+        otp_store_release(&t->has_timer, OTP_TIMER_NONE);
         return false;
     }
     if (!otp_cas_acq_rel(&t->has_timer, &state, OTP_TIMER_RUNS)) {
@@ -270,15 +270,6 @@ static bool start(struct otp_thread *t)
         otp_timer_forget(t);
     }
     return true;
-}
-
-static bool start_or_release(struct otp_thread *t)
-{
-    bool is_started = start(t);
-    if (!is_started) {
-        otp_store_release(&t->has_timer, OTP_TIMER_NONE);
-    }
-    return is_started;
 }
 
 bool otp_timer_start(struct otp_thread *t)
@@ -295,7 +286,7 @@ bool otp_timer_start(struct otp_thread *t)
         }
         begin_periods(t, now_ns);
     }
-    return start_or_release(t);
+    return start(t);
 }
 
 bool otp_timer_start_from_birth(struct otp_thread *t)
@@ -304,7 +295,7 @@ bool otp_timer_start_from_birth(struct otp_thread *t)
         return true;
     }
     begin_periods(t, 0);
-    return start_or_release(t);
+    return start(t);
 }
 
 bool otp_timer_start_for(struct otp_thread *t, int32_t tid)
@@ -314,7 +305,8 @@ bool otp_timer_start_for(struct otp_thread *t, int32_t tid)
     }
     otp_store_release(&t->tid, tid); /* pairs: THREAD-TID */
     begin_periods(t, 0);
-    return start(t);
+    (void)start(t); /* refused: the worker tries again with a record of its own */
+    return true;
 }
 
 /* While another thread starts it there is nothing to delete yet. */

@@ -7,7 +7,6 @@
 
 #include "core/decode/wire.h"
 
-#define VARINT_MAX 10
 #define LENGTH_ROOM 1U /* bytes kept for the length of an opened field; most are short */
 
 void otp_emit_init(struct otp_emit *e, size_t max)
@@ -53,21 +52,11 @@ void otp_emit_raw(struct otp_emit *e, const void *data, size_t len)
     }
 }
 
-static size_t put_varint(uint8_t *out, uint64_t v)
-{
-    size_t n = 0;
-    for (; v >= 0x80; v >>= 7) {
-        out[n++] = (uint8_t)(v | 0x80);
-    }
-    out[n++] = (uint8_t)v;
-    return n;
-}
-
 void otp_emit_varint(struct otp_emit *e, uint64_t v)
 {
-    uint8_t *to = otp_emit_reserve(e, VARINT_MAX);
+    uint8_t *to = otp_emit_reserve(e, OTP_EMIT_VARINT_MAX);
     if (to != NULL) {
-        e->len += put_varint(to, v);
+        e->len += (size_t)(otp_emit_put(to, v) - to);
     }
 }
 
@@ -122,12 +111,12 @@ size_t otp_emit_open(struct otp_emit *e, uint32_t field)
 
 void otp_emit_close(struct otp_emit *e, size_t mark)
 {
-    uint8_t length[VARINT_MAX];
+    uint8_t length[OTP_EMIT_VARINT_MAX];
     if (e->failed) {
         return;
     }
     size_t len = e->len - mark;
-    size_t n = put_varint(length, len);
+    size_t n = (size_t)(otp_emit_put(length, len) - length);
     if (otp_emit_reserve(e, n - LENGTH_ROOM) == NULL) {
         return;
     }

@@ -30,6 +30,17 @@ struct otp_translation {
     size_t used; /* bytes of the input that the message took */
 };
 
+#define OTP_EMIT_VARINT_MAX 10U
+/* Writes a varint at to, where there are OTP_EMIT_VARINT_MAX bytes; what follows it is returned. */
+static inline uint8_t *otp_emit_put(uint8_t *to, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7) {
+        *to++ = (uint8_t)(v | 0x80);
+    }
+    *to++ = (uint8_t)v;
+    return to;
+}
+
 /* An empty message of at most max bytes. Context: any. */
 void otp_emit_init(struct otp_emit *e, size_t max);
 /* Frees the bytes. */

@@ -370,8 +370,7 @@ static enum otp_status decode_frames(struct adding *a, const struct content *c)
                               : "a message is cut off");
         }
         if (a->file->message_count >= MESSAGES_MAX) {
-            return refuse(a, OTP_TOO_LARGE, c->off + pos,
-                          "the file has more than 500000 messages");
+            return refuse(a, OTP_TOO_LARGE, c->off + pos, "the file has more than 500000 messages");
         }
         struct content frame = {
             .bytes = c->bytes + pos + FRAME_HEAD, .size = len, .off = c->off + pos + FRAME_HEAD};

@@ -353,15 +353,6 @@ static bool put_types(struct emitter *e, uint32_t field, const struct otp_field 
 #define SHORT_ATTRS 16U
 #define SHORT_BYTES 128U
 
-static uint8_t *put_varint(uint8_t *to, uint64_t v)
-{
-    for (; v >= 0x80; v >>= 7) {
-        *to++ = (uint8_t)(v | 0x80);
-    }
-    *to++ = (uint8_t)v;
-    return to;
-}
-
 /* A sample of few attributes, which nearly all are. */
 static void put_short_sample(struct emitter *e, const struct otp_pprof_sample *s, int64_t value)
 {
@@ -373,23 +364,23 @@ static void put_short_sample(struct emitter *e, const struct otp_pprof_sample *s
     uint8_t *to = begin + 2;
     if (s->stack != 0) {
         *to++ = OTLP_SAMPLE_STACK << 3;
-        to = put_varint(to, s->stack);
+        to = otp_emit_put(to, s->stack);
     }
     if (s->attr_count > 0) {
         uint8_t *head = to;
         to += 2;
         for (uint32_t i = 0; i < s->attr_count; i++) {
-            to = put_varint(to, attrs[i]);
+            to = otp_emit_put(to, attrs[i]);
         }
         head[0] = OTLP_SAMPLE_ATTRS << 3 | OTP_WIRE_LEN;
         head[1] = (uint8_t)(to - head - 2);
     }
     if (s->link != 0) {
         *to++ = OTLP_SAMPLE_LINK << 3;
-        to = put_varint(to, s->link);
+        to = otp_emit_put(to, s->link);
     }
     uint8_t *head = to;
-    to = put_varint(head + 2, (uint64_t)value);
+    to = otp_emit_put(head + 2, (uint64_t)value);
     head[0] = OTLP_SAMPLE_VALUES << 3 | OTP_WIRE_LEN;
     head[1] = (uint8_t)(to - head - 2);
     begin[0] = OTLP_PROFILE_SAMPLES << 3 | OTP_WIRE_LEN;

@@ -194,14 +194,12 @@ static bool wants_worker(void)
            otp_capture_is_on() != (otp_load_relaxed(&otp_engine.is_wished) != 0);
 }
 
-static bool is_perf_paused; /* for an exec, after which it goes on if that fails */
-
 static void after_fork_in_child(void)
 {
     after_fork_in_parent();
     stop_ticket = 0; /* the worker that would answer is not here */
     stopping_tid = 0;
-    is_perf_paused = false;
+    otp_store_relaxed(&otp_settings.perf_holds, 0);
     if (!otp_capture_is_there()) {
         return;
     }
@@ -400,12 +398,13 @@ static void request(uint32_t what)
     await(post(what), what);
 }
 
-/* Whoever calls this has made wants_perf false, so that no new events are opened. */
+/* Also while the worker may be opening events for the first time. Whoever calls this holds perf, if
+ * none shall be opened afterwards. */
 static void quiet(void)
 {
     if (otp_worker_is_self()) {
         otp_perf_close_all();
-    } else if ((otp_settings.is_perf_used || is_perf_paused) &&
+    } else if ((otp_settings.is_perf_used || otp_settings.wants_perf) &&
                otp_engine.pid == otp_sys_getpid() && otp_load_acquire(&otp_worker_alive) != 0) {
         request(OTP_REQUEST_QUIET);
     }
@@ -536,23 +535,23 @@ void otp_engine_flush(void)
     }
 }
 
-void otp_engine_before_exec(void)
+bool otp_engine_before_exec(void)
 {
     otp_engine_flush();
-    /* The worker may be about to open events for the first time: those would be pending, too. */
-    bool has_perf = otp_settings.is_perf_used || otp_settings.wants_perf;
-    if (otp_capture_is_on() && has_perf && otp_engine.pid == otp_sys_getpid()) {
-        is_perf_paused = true;
-        otp_settings.wants_perf = false;
+    if (!otp_capture_is_on() || otp_engine.pid != otp_sys_getpid()) {
+        return false;
+    }
+    (void)otp_add_acq_rel(&otp_settings.perf_holds, 1);
+    if (otp_settings.is_perf_used || otp_settings.wants_perf) {
         quiet();
         (void)otp_signals_drop_pending();
     }
+    return true;
 }
 
-void otp_engine_after_exec(void)
+void otp_engine_after_exec(bool is_held)
 {
-    if (is_perf_paused && otp_engine.pid == otp_sys_getpid()) {
-        is_perf_paused = false;
-        otp_settings.wants_perf = true;
+    if (is_held) {
+        (void)otp_sub_acq_rel(&otp_settings.perf_holds, 1);
     }
 }

@@ -21,9 +21,9 @@ void otp_engine_flush(void);
  * Before exec: a flush, and no tick is left that the new program would inherit as pending. What
  * timers have sent the kernel takes back by itself, but not what perf events have. Context: init.
  */
-void otp_engine_before_exec(void);
-/* Exec has failed. Context: init. */
-void otp_engine_after_exec(void);
+bool otp_engine_before_exec(void);
+/* Exec has failed; what otp_engine_before_exec() said. Context: init. */
+void otp_engine_after_exec(bool is_held);
 /*
  * Ends profiling for good, with a last flush, before the host forbids itself system calls: from
  * then on nothing of ours makes any. Context: init.

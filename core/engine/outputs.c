@@ -341,8 +341,9 @@ static bool offer_kept(struct output *o, uint64_t deadline_ns)
     return true;
 }
 
-/* The message in an output's compression; false: no memory. out is used when it differs from in. */
-static bool compressed(enum otp_compression wanted, struct otp_message *m, struct otp_buf *out)
+/* The message in an output's compression. out is used when it differs from in. */
+static enum otp_status compressed(enum otp_compression wanted, struct otp_message *m,
+                                  struct otp_buf *out)
 {
     enum otp_status status = OTP_OK;
     if (wanted == OTP_COMPRESSION_GZIP) {
@@ -350,11 +351,11 @@ static bool compressed(enum otp_compression wanted, struct otp_message *m, struc
     } else if (wanted == OTP_COMPRESSION_ZSTD) {
         status = otp_zstd(memory, m->data, m->len, OTP_ZSTD_LEVEL, out);
     } else {
-        return true;
+        return OTP_OK;
     }
     m->data = out->data;
     m->len = out->len;
-    return status == OTP_OK;
+    return status;
 }
 
 /* The format of the messages that an output's bytes are made of. */
@@ -373,26 +374,28 @@ unsigned otp_outputs_formats(void)
     return formats == 0 ? 1U << OTP_FORMAT_OTLP : formats;
 }
 
-/* The message in the output's encoding; false: no memory. */
-static bool as_text(enum otp_format wanted, struct otp_message *m, struct otp_buf *out)
+/* The message in the output's encoding. */
+static enum otp_status as_text(enum otp_format wanted, struct otp_message *m, struct otp_buf *out)
 {
     if (wanted != OTP_FORMAT_JSONL) {
-        return true;
+        return OTP_OK;
     }
     enum otp_status status = otp_json_profiles(otp_text_make(m->data, m->len), out);
     m->data = out->data;
     m->len = out->len;
-    return status == OTP_OK;
+    return status;
 }
 
 /* A profile is lost before the sink has seen it. */
-static void say_no_memory(struct output *o)
+static void say_unmade(struct output *o, enum otp_status status)
 {
     uint64_t before;
-    uint64_t kind = otp_trouble_kind("memory", 0);
+    uint64_t kind = otp_trouble_kind("unmade", (uint64_t)status);
     if (otp_trouble_comes(&o->refusal, kind, otp_sys_monotonic_ns(), &before)) {
         struct otp_line line = {0};
-        otp_line_str(&line, "a profile is lost, it needs more than OTELPROF_MEMORY_LIMIT: ");
+        otp_line_str(&line, status == OTP_TOO_LARGE
+                                ? "a profile is lost, it is larger than 64 MiB: "
+                                : "a profile is lost, it needs more than OTELPROF_MEMORY_LIMIT: ");
         otp_sink_describe(&o->sink.base, &line);
         otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
     }
@@ -409,10 +412,11 @@ static void put(struct output *o, const struct otp_message *message, uint64_t de
     }
     otp_buf_init(&text, memory, MESSAGE_MAX);
     otp_buf_init(&out, memory, MESSAGE_MAX);
-    if (!as_text(o->sink.base.format, &m, &text) ||
-        !compressed(o->sink.base.compression, &m, &out)) {
+    enum otp_status status = as_text(o->sink.base.format, &m, &text);
+    status = status == OTP_OK ? compressed(o->sink.base.compression, &m, &out) : status;
+    if (status != OTP_OK) {
         otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
-        say_no_memory(o);
+        say_unmade(o, status);
     } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
         log_failure(o);
         if (o->sink.base.is_hopeless) {
@@ -529,7 +533,7 @@ static void end_one(struct output *o)
     if (is_ending) {
         say_end(o, !is_rescued || o->oldest != NULL);
     } else if (o->failing_ns != 0 && !o->has_peer) { /* another program is about to take over */
-        say_failure(o, "; the profile is lost unless exec fails");
+        say_failure(o, "; the profile is lost unless the program goes on");
     } else if (!is_rescued && !is_failing(o)) {
         struct otp_line line = {0};
         otp_sink_describe(&o->sink.base, &line);

@@ -21,7 +21,6 @@
 #include "core/capture/slot.h"
 #include "core/capture/snapshot.h"
 #include "core/capture/thread.h"
-#include "core/capture/timer.h"
 #include "core/engine/builders.h"
 #include "core/engine/creds.h"
 #include "core/engine/outputs.h"
@@ -275,8 +274,7 @@ void otp_pipeline_drain(void)
         if (has_records(t)) {
             otp_names_refresh(t);
             drain_ring(t->ring);
-        } else if (otp_load_acquire(&t->has_timer) != OTP_TIMER_STARTING &&
-                   otp_names_is_gone(t) && !has_records(t)) { /* nor any that came last of all */
+        } else if (otp_names_is_gone(t) && !has_records(t)) { /* nor any that came last of all */
             otp_perf_close(t);
             otp_cost_retire(t);
             otp_thread_recycle(t);
@@ -544,7 +542,8 @@ bool otp_pipeline_scan(void)
     struct otp_scan scan = {.own_tid = otp_sys_gettid(), .is_from_birth = !otp_engine.has_slept};
     bool look_again = otp_scan_threads(&heap, &scan);
     collect(true);
-    if (otp_settings.wants_perf && otp_capture_is_on()) {
+    if (otp_settings.wants_perf && otp_capture_is_on() &&
+        otp_load_acquire(&otp_settings.perf_holds) == 0) {
         otp_settings.is_perf_used = otp_perf_open_all();
         if (!otp_settings.is_perf_used) {
             otp_settings.wants_perf = false;

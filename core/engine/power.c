@@ -144,25 +144,30 @@ bool otp_power_has_news(void)
     return !otp_engine.is_asleep || otp_load_relaxed(&otp_samples_taken) != otp_engine.samples_told;
 }
 
-static void flush(void)
+static bool flush(void)
 {
-    if (otp_exchange_acq_rel(&otp_engine.is_flush_wished, 0U) != 0 && /* pairs: WISH */
-        otp_capture_is_on()) {
+    bool is_wished = otp_exchange_acq_rel(&otp_engine.is_flush_wished, 0U) != 0 && /* pairs: WISH */
+                     otp_capture_is_on();
+    if (is_wished) {
         otp_pipeline_drain();
         otp_pipeline_flush(otp_sys_monotonic_ns() + FLUSH_NS, false);
     }
+    return is_wished;
 }
 
-void otp_power_obey(void)
+bool otp_power_obey(void)
 {
-    flush();
+    bool has_done = flush();
     bool is_wished = otp_load_acquire(&otp_engine.is_wished) != 0; /* pairs: WISH */
     uint32_t state = otp_load_acquire(&otp_capture_state);
     if (state == OTP_CAPTURE_DORMANT && is_wished) {
         start();
     } else if (state == OTP_CAPTURE_ON && !is_wished) {
         stop();
+    } else {
+        return has_done;
     }
+    return true;
 }
 
 void otp_power_check_signal(void)

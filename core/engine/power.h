@@ -21,8 +21,8 @@ bool otp_power_ask(bool is_on);
 /* Without a wait. False: no samples are taken here. Context: as above. */
 bool otp_power_ask_flush(void);
 
-/* Does what is wished. Context: worker. */
-void otp_power_obey(void);
+/* Does what is wished; false: nothing was. Context: worker. */
+bool otp_power_obey(void);
 /* Says, once, when the program has taken the signal that starts and stops. Context: worker. */
 void otp_power_check_signal(void);
 /* Whether sampling has begun since the last call. Context: worker. */

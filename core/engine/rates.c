@@ -53,13 +53,9 @@ static uint64_t seen_ns;
  * lower the rate of CPU samples. */
 static uint64_t asked_for_ns(const struct otp_spent *spent)
 {
-    uint64_t now_ns = spent->threads.alloc_ns;
-    if (now_ns < seen_ns) { /* a child of fork begins anew */
-        asked_ns = 0;
-        seen_ns = 0;
-    }
-    asked_ns += otp_load_relaxed(&otp_settings.heap_interval) <= 1 ? now_ns - seen_ns : 0;
-    seen_ns = now_ns;
+    uint64_t more = spent->threads.alloc_ns > seen_ns ? spent->threads.alloc_ns - seen_ns : 0;
+    asked_ns += otp_load_relaxed(&otp_settings.heap_interval) <= 1 ? more : 0;
+    seen_ns = spent->threads.alloc_ns;
     uint64_t sum_ns = asked_ns + otp_worker_asked_ns();
     return sum_ns < spent->total_ns ? sum_ns : spent->total_ns;
 }
@@ -85,6 +81,8 @@ void otp_rates_open(void)
     otp_cost_calibrate();
     if (budget.ppm == 0 || otp_engine.is_budget_new) {
         otp_engine.is_budget_new = false;
+        asked_ns = 0;
+        seen_ns = 0;
         otp_rates_resume();
     }
 }
@@ -100,9 +98,7 @@ static void set_period(uint64_t period_ns)
     otp_store_relaxed(&otp_settings.cpu_period_ns, period_ns);
     otp_timer_follow_all();
     bool wants = conf->cpu && otp_rates_want_perf(conf, period_ns);
-    if (!wants || !otp_settings.is_perf_used) { /* else it is wanted, or paused for an exec */
-        otp_settings.wants_perf = wants;        /* opened with the next look at the threads */
-    }
+    otp_settings.wants_perf = wants; /* opened with the next look at the threads */
     if (!wants && otp_settings.is_perf_used) {
         otp_perf_close_all();
         otp_settings.is_perf_used = false;

@@ -63,8 +63,7 @@ static uint64_t count_threads(bool with_timer)
     struct otp_thread *t;
     uint64_t count = 0;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
-        count += otp_load_relaxed(&t->state) == OTP_THREAD_LIVE &&
-                 otp_load_relaxed(&t->tid) != 0 &&
+        count += otp_load_relaxed(&t->state) == OTP_THREAD_LIVE && otp_load_relaxed(&t->tid) != 0 &&
                  (!with_timer || otp_load_relaxed(&t->has_timer) != 0);
     }
     return count;

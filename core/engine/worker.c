@@ -62,8 +62,7 @@ static uint32_t is_held;    /* none may be started: the host must be alone */
 static uint32_t is_settled; /* descriptors and folders are its own; futex */
 static uint64_t next_flush; /* monotonic ns; 0: not known yet */
 static uint64_t next_pump;  /* no output is touched before */
-static uint64_t asked_ns;    /* CPU time of requests to the control socket */
-static uint64_t asked_at_ns; /* this worker's CPU time when the one in hand came; 0: none */
+static uint64_t asked_ns;   /* CPU time of requests to the control socket */
 static uint64_t before_ns;  /* CPU time of the workers before this one */
 
 /* What the thread library's control block must hold for compiled code: itself, and the stack guard.
@@ -146,16 +145,18 @@ static bool open_once(void)
     return is_open;
 }
 
+/* Where somebody may ask for something, what that costs is measured. */
+static uint64_t cpu_before_asked(void)
+{
+    return otp_engine.conf.control ? otp_sys_thread_cpu_ns() : 0;
+}
+
 /*
  * Until a host thread wakes it, or until_ns. No wait can be for both the word and a socket: so with
  * a control socket it looks at that in between.
  */
 static void sleep_until(uint32_t seen, uint64_t until_ns)
 {
-    if (asked_at_ns != 0) {
-        asked_ns += otp_sys_thread_cpu_ns() - asked_at_ns;
-        asked_at_ns = 0;
-    }
     uint64_t now = otp_sys_monotonic_ns();
     uint64_t end = until_ns < now + TICK_NS ? until_ns : now + TICK_NS;
     while (now < end && otp_load_acquire(&otp_wake_word) == seen) {
@@ -169,9 +170,9 @@ static void sleep_until(uint32_t seen, uint64_t until_ns)
             ts = (struct timespec){.tv_nsec = REFUSED_NS};
             (void)OTP_SYS2(SYS_nanosleep, &ts, 0); /* refused: it must not spin instead */
         }
-        uint64_t cpu_ns = otp_engine.conf.control ? otp_sys_thread_cpu_ns() : 0;
+        uint64_t cpu_ns = cpu_before_asked();
         if (otp_control_serve()) {
-            asked_at_ns = cpu_ns;
+            asked_ns += otp_sys_thread_cpu_ns() - cpu_ns;
             return;
         }
         now = otp_sys_monotonic_ns();
@@ -264,6 +265,7 @@ static bool is_host_gone(void)
 
 static void flush_the_last(void)
 {
+    otp_outputs_end();
     otp_pipeline_drain();
     otp_pipeline_flush(otp_sys_monotonic_ns() + otp_engine.conf.shutdown_timeout_ns, true);
 }
@@ -278,7 +280,10 @@ static void run(void)
         if (answer()) {
             return;
         }
-        otp_power_obey();
+        uint64_t cpu_ns = cpu_before_asked();
+        if (otp_power_obey() && cpu_ns != 0) {
+            asked_ns += otp_sys_thread_cpu_ns() - cpu_ns;
+        }
         otp_pipeline_drain();
         uint64_t now = otp_sys_monotonic_ns();
         bool has_begun = otp_power_take_begun();
@@ -308,7 +313,6 @@ static void work(void *arg)
     (void)arg;
     bool is_alone = own_descriptors();
     (void)OTP_SYS2(SYS_prctl, PR_SET_NAME, "otelprof");
-    asked_at_ns = 0;
     otp_store_release(&is_settled, 1);
     (void)OTP_SYS3(SYS_futex, &is_settled, FUTEX_WAKE_PRIVATE, INT32_MAX);
     if (otp_settings.wants_perf) {

@@ -136,7 +136,8 @@ static const char *add(struct otp_headers *h, struct otp_text entry, size_t *use
 }
 
 /*
- * Of a name what is like one: "Authorization: Bearer x==" has all of the secret before its "=".
+ * Of a name what is like one, where a colon or a blank ends it: "Authorization: Bearer x==" has all
+ * of the secret before its "=". What ends otherwise may itself be a piece of a secret.
  */
 static void refuse(struct otp_headers *h, size_t number, struct otp_text entry, const char *reason,
                    struct otp_line *why)
@@ -147,6 +148,9 @@ static void refuse(struct otp_headers *h, size_t number, struct otp_text entry, 
     size_t len = 0;
     while (len < name.len && is_name_char(name.data[len])) {
         len++;
+    }
+    if (len < name.len && name.data[len] != ':' && name.data[len] != ' ') {
+        len = 0;
     }
     h->refused++;
     if (h->refused > SHOWN_REFUSALS) {

@@ -59,7 +59,7 @@ struct otp_account {
     uint64_t seen_objects;  /* of the others: already reported */
     uint64_t seen_bytes;
     struct otp_account *stack; /* whose frames and context hold: itself, unless it has a tag */
-    uint64_t frames[]; /* depth words, leaf first; or the tag */
+    uint64_t frames[];         /* depth words, leaf first; or the tag */
 };
 
 /* The account of a stack, made when it is new; NULL at the memory limit. Context: hot. */

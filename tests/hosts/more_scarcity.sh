@@ -50,7 +50,7 @@ if [ "$(id -u)" = 0 ] && mkdir -p short && mount -t tmpfs -o size=64k none short
         env LD_PRELOAD="$lib" OTELPROF_HEAP_INTERVAL=1 OTELPROF_OUTPUT="file:$d/short/%e-%p.otlp" \
             bash -c 'x=$(printf "%05000d" 1); exec sleep 0' 2> prof.err
         equal "exit status" 0 $?
-        equal "lines of the shell" 1 "$(grep -c 'short/bash-.*no space.*lost unless exec fails' prof.err)"
+        equal "lines of the shell" 1 "$(grep -c 'short/bash-.*no space.*lost unless the program goes on' prof.err)"
     done
     equal "files" filler "$(ls -A short)"
     umount short

@@ -304,8 +304,8 @@ static enum otp_status tell_rows(struct telling *t, const struct otp_gather_part
                                  size_t count)
 {
     size_t total = count_rows(t, parts, count);
-    struct otp_visit_rows rows = {
-        .items = total == 0 ? NULL : room_for_rows(t, parts, count, total)};
+    struct otp_visit_rows rows = {.items =
+                                      total == 0 ? NULL : room_for_rows(t, parts, count, total)};
     enum otp_status status = total > 0 && rows.items == NULL ? OTP_NO_MEMORY : OTP_OK;
     struct otp_buf longs;
     otp_buf_init(&longs, &t->g->heap, SIZE_MAX / 2);
