@@ -12,12 +12,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct otp_thread;
+
 /* frame_bytes: what the kernel needs for one signal, 0 unknown (AT_MINSIGSTKSZ). Context: init. */
 void otp_altstack_init(size_t frame_bytes);
 /* The calling thread is about to set its alternate stack to s. Context: hot. */
 void otp_altstack_before(const stack_t *s);
 /* It has done so (or the kernel has refused). Context: hot. */
 void otp_altstack_after(const stack_t *s, bool is_done);
+/*
+ * The calling thread is at its end, and its record ENDED: no ticks from here on when an alternate
+ * stack is set, which what is still to run may free without a word to the kernel. Context: hot.
+ */
+void otp_altstack_at_end(struct otp_thread *t);
 
 /*
  * Whether the calling thread is in a handler on its alternate stack in which ticks have been

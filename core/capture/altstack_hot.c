@@ -46,11 +46,18 @@ static void stop_all_of(int32_t tid)
 {
     struct otp_thread *t;
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
-        if (otp_load_relaxed(&t->tid) == tid && otp_load_acquire(&t->state) == OTP_THREAD_LIVE) {
+        if (otp_load_relaxed(&t->tid) == tid && otp_load_acquire(&t->state) != OTP_THREAD_FREE) {
             (void)otp_exchange_acq_rel(&t->is_off, 1);
             otp_timer_stop(t);
         }
     }
+}
+
+static void end_ticks(struct otp_thread *t)
+{
+    stop_all_of(t->tid);
+    otp_signals_quiet();
+    (void)otp_signals_drop_pending();
 }
 
 void otp_altstack_before(const stack_t *s)
@@ -61,9 +68,15 @@ void otp_altstack_before(const stack_t *s)
     }
     otp_count(OTP_COUNT_SMALL_STACK, OTP_OF_CPU, 1);
     otp_signals_avoid_altstack();
-    stop_all_of(t->tid);
-    otp_signals_quiet();
-    (void)otp_signals_drop_pending();
+    end_ticks(t);
+}
+
+void otp_altstack_at_end(struct otp_thread *t)
+{
+    stack_t now;
+    if (OTP_SYS2(SYS_sigaltstack, 0, &now) < 0 || (now.ss_flags & SS_DISABLE) == 0) {
+        end_ticks(t);
+    }
 }
 
 void otp_altstack_after(const stack_t *s, bool is_done)

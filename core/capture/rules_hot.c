@@ -13,8 +13,9 @@
 #define KEY_BUSY UINT64_C(1) /* no key: its address would be 0 */
 #define CFA_BITS 22
 #define RBP_BITS 21
-#define KEPT_BITS OTP_RULE_KEPT_OFFSET_BITS /* of CFA_BITS; the rest is what is added to the word  \
-                                             */
+#define KEPT_BITS                                                                                  \
+    OTP_RULE_KEPT_OFFSET_BITS /* of CFA_BITS; the rest is what is added to the word                \
+                               */
 _Static_assert(KEPT_BITS + OTP_RULE_KEPT_ADD_BITS == CFA_BITS, "one after the other");
 
 struct slot {

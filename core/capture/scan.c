@@ -122,7 +122,9 @@ static void adopt(int32_t tid, bool is_from_birth)
     otp_store_release(&t->tid, tid); /* pairs: THREAD-TID */
     t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid);
     otp_names_refresh(t);
-    if (!(is_from_birth ? otp_timer_start_from_birth(t) : otp_timer_start(t))) {
+    /* It may have made itself known since the known ones were collected. */
+    if (!otp_timer_may_adopt(t) ||
+        !(is_from_birth ? otp_timer_start_from_birth(t) : otp_timer_start(t))) {
         otp_thread_unclaim(t);
     }
 }

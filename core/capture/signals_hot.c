@@ -338,10 +338,10 @@ static void move_timers(bool has_signal)
         if (t == NULL) {
             return;
         }
-        if (otp_load_acquire(&t->state) == OTP_THREAD_LIVE &&
-            otp_load_relaxed(&t->has_timer) != 0) {
+        uint32_t state = otp_load_acquire(&t->state);
+        if (state != OTP_THREAD_FREE && otp_load_relaxed(&t->has_timer) != 0) {
             otp_timer_stop(t);
-            if (has_signal) {
+            if (has_signal && state == OTP_THREAD_LIVE) {
                 (void)otp_timer_start(t);
             }
         }

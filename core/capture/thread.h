@@ -120,7 +120,8 @@ void otp_thread_set_name(struct otp_thread *t, const char *name);
 /* The name that the program wants the calling thread to have in profiles; NULL: the kernel's.
  * Context: hot, but not in a signal handler. */
 void otp_thread_name_for_profiles(const char *name);
-/* The calling thread ends: no more ticks; the record goes to the worker. Context: hot. */
+/* The calling thread has left its start routine. What it still runs, destructors and clean-up
+ * handlers, is sampled; once it is gone the record is the worker's. Context: hot. */
 void otp_thread_end(void);
 /* Record number n, or NULL when there are fewer. Context: any. */
 struct otp_thread *otp_thread_get(uint32_t n);

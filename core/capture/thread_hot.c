@@ -9,6 +9,7 @@
 #include "core/base/hotmem.h"
 #include "core/base/map.h"
 #include "core/base/sys.h"
+#include "core/capture/altstack.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/labels.h"
@@ -201,6 +202,7 @@ void otp_thread_begin(struct otp_thread *t)
     }
     if (otp_settings.is_cpu_on && otp_capture_is_on()) {
         (void)otp_timer_start(t);
+        otp_timer_end_adopted(t);
     }
 }
 
@@ -242,14 +244,16 @@ void otp_thread_end(void)
     if (t == NULL || !otp_capture_is_there() || t->tid != otp_sys_gettid()) {
         return; /* a child of vfork or clone runs on the thread's memory but is not the thread */
     }
-    if (otp_load_relaxed(&t->has_timer) != 0) {
-        otp_enter_last_tick();
-        otp_timer_stop(t);
+    bool has_timer = otp_load_relaxed(&t->has_timer) != 0;
+    if (has_timer) {
+        otp_enter_last_tick(); /* the last but for what destructors and clean-up handlers use */
     }
     otp_labels_end(); /* the record, and what belongs to it, may soon be another thread's */
-    /* What runs after this (destructors of thread-specific data) may still allocate and use the
-     * record. */
+    /* What runs after this may still be sampled: the record is in use until the thread is gone. */
     otp_store_release(&t->state, OTP_THREAD_ENDED); /* pairs: THREAD-END */
+    if (has_timer) {
+        otp_altstack_at_end(t);
+    }
     if (otp_add_relaxed(&ended_count, 1) % WAKE_EACH_ENDED == WAKE_EACH_ENDED - 1 &&
         otp_load_relaxed(&otp_worker_alive) != 0) {
         otp_capture_wake();

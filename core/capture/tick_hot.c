@@ -192,6 +192,8 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     struct tick k = {.thread = t, .signal = context, .cpu_now_ns = otp_sys_thread_cpu_ns()};
     if (is_timer && otp_load_relaxed(&t->perf_fd) != 0) {
         share_out(&k, context);
+    } else if (is_timer) {
+        t->timer_seen_ns = k.cpu_now_ns; /* the event, when it comes, has no share in this time */
     }
     take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
     note_cost(t, k.cpu_now_ns);

@@ -69,6 +69,17 @@ uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t
 bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns);
 /* Deletes the timer, if any. Context: hot. */
 void otp_timer_stop(struct otp_thread *t);
+/*
+ * The worker makes a record for a thread that nobody has announced: to be called once the record
+ * has its tid, before its timer starts. False: the thread has a record of its own after all.
+ * Context: worker.
+ */
+bool otp_timer_may_adopt(const struct otp_thread *t);
+/*
+ * Ends the periods of what the worker has made for the calling thread, which makes itself known as
+ * t, and has started t's timer. Of the two calls at least one sees the other. Context: hot.
+ */
+void otp_timer_end_adopted(const struct otp_thread *t);
 /* Deletes the timers of all threads and ends their periods. Context: init, worker. */
 void otp_timer_stop_all(void);
 /* Ends the periods of t. Context: hot, init. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/annot.h"
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
 #include "core/base/sys.h"
@@ -35,7 +36,7 @@ struct otp_thread *otp_timer_thread(uint64_t cookie)
     }
     struct otp_thread *t = otp_thread_get((uint32_t)(cookie & 0xffffffU));
     if (t == NULL || otp_timer_cookie(t) != cookie ||
-        otp_load_relaxed(&t->state) != OTP_THREAD_LIVE) {
+        otp_load_relaxed(&t->state) == OTP_THREAD_FREE) {
         return NULL;
     }
     return t;
@@ -350,6 +351,29 @@ static bool has_other(const struct otp_thread *adopted)
         }
     }
     return false;
+}
+
+static uint32_t adoptions; /* records that the worker ever made for strangers */
+
+bool otp_timer_may_adopt(const struct otp_thread *t)
+{
+    (void)otp_add_acq_rel(&adoptions, 1); /* locked, as is the claim of a timer: full barriers */
+    return !has_other(t);
+}
+
+void otp_timer_end_adopted(const struct otp_thread *own)
+{
+    struct otp_thread *t;
+    if (OTP_LIKELY(otp_load_relaxed(&adoptions) == 0)) {
+        return;
+    }
+    for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
+        if (t != own && otp_load_relaxed(&t->tid) == own->tid && is_live(t)) {
+            (void)otp_exchange_acq_rel(&t->is_off, 1);
+            otp_timer_stop(t);
+            otp_timer_forget(t);
+        }
+    }
 }
 
 void otp_timer_start_all(void)

@@ -178,12 +178,13 @@ has_function cpu burn_here $(files burn)
 end
 
 begin "the rate is what was asked for"
-settings="OTELPROF_HEAP=false OTELPROF_CPU_HZ=1000"
+settings="OTELPROF_HEAP=false OTELPROF_CPU_HZ=1000 TRUTH=$d/truth"
 prof "$host" 1000
+burnt=$(truth burn_here)
 strict
 equal "period" 1000000 "$(judge period cpu $(files burn))"
-between "samples in a second of CPU time" 700 1300 "$(judge site samples burn_here $(files burn))"
-between "nanoseconds" 900000000 1200000000 "$(judge site cpu burn_here $(files burn))"
+between "samples in a second of CPU time" $((burnt - 300)) $((burnt + 300)) "$(judge site samples burn_here $(files burn))"
+between "nanoseconds" $((burnt * 1000000 - 100000000)) $((burnt * 1000000 + 200000000)) "$(judge site cpu burn_here $(files burn))"
 end
 host ends
 

@@ -22,17 +22,47 @@ end
 begin "the same CPU time in every thread, at every rate"
 host burn
 for hz in 50 1000 5000; do
-    settings="OTELPROF_CPU_HZ=$hz OTELPROF_HEAP=false"
-    rm -f "$p"/*
+    settings="OTELPROF_CPU_HZ=$hz OTELPROF_HEAP=false TRUTH=$d/truth"
+    rm -f "$p"/* truth
     prof "$host" 200 8
     equal "exit status" 0 "$status"
     strict
     # Nine threads of 200 ms; each is right to a period.
-    between "milliseconds at $hz Hz" $((1800 - 9000 / hz - 50)) $((1900 + 9000 / hz + 50)) \
+    burnt=$(truth burn_here)
+    between "milliseconds at $hz Hz" $((burnt - 9000 / hz - 50)) $((burnt + 100 + 9000 / hz + 50)) \
         "$(($(judge totals $(files burn) | sed -n 's/^cpu //p') / 1000000))"
     has_function cpu burn_here $(files burn)
 done
 end
+
+begin "time in system calls is counted once, also before there is an event for the thread"
+host asks
+settings="OTELPROF_CPU_HZ=1000 TRUTH=$d/truth"
+bare "$host" 300 8
+rm -f truth
+prof "$host" 300 8
+same
+strict
+burnt=$(truth ask)
+between "milliseconds" $((burnt - 50)) $((burnt + 100)) "$(($(judge totals $(files asks) | sed -n 's/^cpu //p') / 1000000))"
+end
+
+host afterwards
+for engine in "timer 100" "timer 1000" "perf 1000"; do
+    begin "what runs when a thread has left its start routine: $engine"
+    settings="OTELPROF_CPU_ENGINE=${engine% *} OTELPROF_CPU_HZ=${engine#* } TRUTH=$d/truth"
+    bare "$host"
+    rm -f truth
+    prof "$host"
+    same
+    strict
+    for function in burn_in_body burn_in_local burn_in_key burn_in_handler burn_in_main_key; do
+        burnt=$(truth $function)
+        between "milliseconds in $function" $((burnt - 30)) $((burnt + 30)) \
+            "$(($(judge site cpu $function $(files afterwards)) / 1000000))"
+    done
+    end
+done
 
 begin "sleeping threads have no CPU time"
 script='import threading, time

@@ -46,6 +46,24 @@ static uint64_t take(struct otp_thread *t, uint64_t now)
     return count * period;
 }
 
+/* Of a thread that the worker has found and that makes itself known at the same time, one record
+ * counts, whoever of both is first. */
+START_TEST(test_a_thread_has_the_periods_of_one_record)
+{
+    struct otp_thread *found = fresh(10 * MS);
+    ck_assert(otp_timer_may_adopt(found));
+    struct otp_thread *own = fresh(10 * MS);
+    struct otp_thread *other = fresh(10 * MS);
+    other->tid = own->tid - 1;
+    otp_timer_end_adopted(own);
+    ck_assert_uint_eq(otp_timer_due(found, 100 * MS), 0);
+    ck_assert_uint_ge(otp_timer_due(own, 100 * MS), 9);
+    ck_assert_uint_ge(otp_timer_due(other, 100 * MS), 9);
+    found->tid = other->tid;
+    ck_assert(!otp_timer_may_adopt(found));
+}
+END_TEST
+
 START_TEST(test_a_period_is_due_once)
 {
     struct otp_thread *t = fresh(10 * MS);
@@ -263,6 +281,7 @@ int main(void)
     Suite *s = suite_create("capture_timer");
     TCase *t = tcase_create("periods");
     tcase_set_timeout(t, 120);
+    tcase_add_test(t, test_a_thread_has_the_periods_of_one_record);
     tcase_add_test(t, test_a_period_is_due_once);
     tcase_add_test(t, test_what_is_due_stays_due_in_other_periods);
     tcase_add_test(t, test_what_was_told_in_advance_is_not_told_again);
