@@ -299,8 +299,7 @@ static void book(void *arg)
         return;
     }
     double objects = (double)(1U << OTP_OBJECTS_SHIFT) / probability;
-    item.objects =
-        otp_ledger_round(item.account, (uint64_t)(objects + 0.5)) & OTP_LIVE_OBJECTS_MAX;
+    item.objects = otp_ledger_round(item.account, (uint64_t)(objects + 0.5)) & OTP_LIVE_OBJECTS_MAX;
     if (otp_settings.has_timestamps && observe(j, &item, depth, &tag, tag_bytes)) {
         otp_ledger_timed(item.account, item.objects, item.bytes);
     }

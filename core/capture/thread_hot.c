@@ -274,6 +274,8 @@ void otp_thread_recycle(struct otp_thread *t)
  * its own, or all children of one parent would be sampled at the same moments of their lives. */
 static void become_child(struct otp_thread *t)
 {
+    otp_store_relaxed(&t->state,
+                      OTP_THREAD_LIVE); /* also when it was at its end: it forked there */
     const struct otp_context *c = otp_context_get(otp_load_relaxed(&t->context));
     int32_t tid = otp_sys_gettid();
     t->random = otp_hash_mix(otp_sys_monotonic_ns(), (uint64_t)tid << 32 ^ t->random);

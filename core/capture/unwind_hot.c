@@ -34,7 +34,7 @@ struct otp_unwind {
     uint32_t probes;       /* pages of stack asked for so far */
     struct otp_probe code; /* pages of code asked for */
     bool is_signal_start;
-    bool is_cut; /* the stack ended where it could not go on */
+    bool is_cut;         /* the stack ended where it could not go on */
     bool is_stack_known; /* low and high are the bounds of the thread's stack, not of what was asked
                           */
     uint32_t range_count;

@@ -209,10 +209,10 @@ static void number_tag(struct otp_account *a, void *arg)
     struct otp_tell *t = arg;
     a->tag_number = OTP_LEDGER_NOT_NUMBERED;
     if (!is_silent(a)) {
-        a->tag_number = otp_tags_use(t->tags, OTP_OF_HEAP)
-                            ? otp_tell_tag(t->tags, a->frames, a->tag_bytes, OTP_OF_HEAP,
-                                           &t->dropped_attrs)
-                            : OTP_TAGS_NONE;
+        a->tag_number =
+            otp_tags_use(t->tags, OTP_OF_HEAP)
+                ? otp_tell_tag(t->tags, a->frames, a->tag_bytes, OTP_OF_HEAP, &t->dropped_attrs)
+                : OTP_TAGS_NONE;
     }
 }
 
@@ -282,8 +282,7 @@ void otp_tell_last(const struct otp_account *a, struct otp_tags *tags, struct ot
     if ((s.count | s.cpu_ns) == 0) {
         return;
     }
-    s.tag =
-        otp_tell_tag(tags, a->frames, a->tag_bytes, OTP_OF_HEAP, &allocs->dropped_attrs);
+    s.tag = otp_tell_tag(tags, a->frames, a->tag_bytes, OTP_OF_HEAP, &allocs->dropped_attrs);
     if (!otp_timetable_add(allocs, &s)) {
         otp_count(OTP_COUNT_WORKER_MEMORY, OTP_OF_HEAP, 1);
     }

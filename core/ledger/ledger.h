@@ -44,19 +44,19 @@ struct otp_account {
     uint64_t hash;
     uint32_t context;
     uint32_t depth;
-    uint32_t interval;      /* number of the interval that its samples were taken at */
-    uint32_t tag_bytes;     /* 0: it has none */
-    uint32_t tag_number;    /* the worker's, for one flush */
-    uint32_t phase;         /* the worker's: whether it is in its bucket */
-    uint32_t rounding;      /* what the samples stood for, in 1/65536, and the start; it wraps */
-    uint32_t looked;        /* the worker's: objects allocated when it last looked */
+    uint32_t interval;   /* number of the interval that its samples were taken at */
+    uint32_t tag_bytes;  /* 0: it has none */
+    uint32_t tag_number; /* the worker's, for one flush */
+    uint32_t phase;      /* the worker's: whether it is in its bucket */
+    uint32_t rounding;   /* what the samples stood for, in 1/65536, and the start; it wraps */
+    uint32_t looked;     /* the worker's: objects allocated when it last looked */
     uint64_t alloc_objects;
     uint64_t alloc_bytes;
     uint64_t freed_objects;
     uint64_t freed_bytes;
     uint64_t timed_objects; /* of the allocated: told one by one, with their times */
     uint64_t timed_bytes;
-    uint64_t seen_objects;  /* of the others: already reported */
+    uint64_t seen_objects; /* of the others: already reported */
     uint64_t seen_bytes;
     struct otp_account *stack; /* whose frames and context hold: itself, unless it has a tag */
     uint64_t frames[];         /* depth words, leaf first; or the tag */

@@ -21,8 +21,18 @@
 #define ROUNDS 64
 #define NOINLINE __attribute__((noinline, noclone))
 
-enum api { API_MALLOC, API_CALLOC, API_REALLOC, API_MEMALIGN, API_POSIX, API_ALIGNED, API_TRIM,
-           API_SPAN, API_LABEL, API_COUNT };
+enum api {
+    API_MALLOC,
+    API_CALLOC,
+    API_REALLOC,
+    API_MEMALIGN,
+    API_POSIX,
+    API_ALIGNED,
+    API_TRIM,
+    API_SPAN,
+    API_LABEL,
+    API_COUNT
+};
 static const char *const api_names[API_COUNT] = {
     "malloc", "calloc", "realloc", "memalign", "posix", "aligned", "trim", "span", "label"};
 
