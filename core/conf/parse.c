@@ -247,12 +247,15 @@ bool otp_conf_parse_signal(struct otp_text text, int *out_signal)
         const char *name;
         int number;
     } names[] = {
-        {"none", 0},         {"HUP", SIGHUP},       {"USR1", SIGUSR1},
-        {"USR2", SIGUSR2},   {"STKFLT", SIGSTKFLT}, {"URG", SIGURG},
-        {"WINCH", SIGWINCH}, {"IO", SIGIO},         {"PWR", SIGPWR},
+        {"HUP", SIGHUP}, {"USR1", SIGUSR1},   {"USR2", SIGUSR2}, {"STKFLT", SIGSTKFLT},
+        {"URG", SIGURG}, {"WINCH", SIGWINCH}, {"IO", SIGIO},     {"PWR", SIGPWR},
     };
     uint64_t number = 0;
 
+    if (is_word(text, "none")) {
+        *out_signal = 0;
+        return true;
+    }
     if (text.len > 3 && is_word(otp_text_make(text.data, 3), "SIG")) {
         text = otp_text_make(text.data + 3, text.len - 3);
     }

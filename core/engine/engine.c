@@ -38,6 +38,7 @@
 #include "core/engine/rates.h"
 #include "core/engine/state.h"
 #include "core/ledger/ledger.h"
+#include "core/ledger/live.h"
 #include "core/resource/resource.h"
 
 #define RING_BYTES 16384U
@@ -194,12 +195,20 @@ static bool wants_worker(void)
            otp_capture_is_on() != (otp_load_relaxed(&otp_engine.is_wished) != 0);
 }
 
+/* What the last flush before an exec could tell; see is_all_told. */
+static struct {
+    uint64_t samples; /* 0: there was none */
+    uint64_t live;
+    uint64_t cpu_ns; /* of the process, at its end */
+} told;
+
 static void after_fork_in_child(void)
 {
     after_fork_in_parent();
     stop_ticket = 0; /* the worker that would answer is not here */
     stopping_tid = 0;
     otp_store_relaxed(&otp_settings.perf_holds, 0);
+    told.samples = 0;
     if (!otp_capture_is_there()) {
         return;
     }
@@ -535,9 +544,44 @@ void otp_engine_flush(void)
     }
 }
 
+static uint64_t process_cpu_ns(void)
+{
+    struct timespec ts = {0};
+    (void)OTP_SYS2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &ts);
+    return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+}
+
+/* True when a flush would say nothing that the last one before an exec has not said: that one
+ * failed, nothing was sampled since, nothing that lived was freed, and no thread owes a period. */
+static bool is_all_told(uint64_t samples)
+{
+    uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    return otp_load_acquire(&told.samples) == samples &&
+           otp_load_relaxed(&told.live) == otp_live_count() &&
+           (!otp_settings.is_cpu_on ||
+            process_cpu_ns() - otp_load_relaxed(&told.cpu_ns) < period);
+}
+
+/* A program that tries one name after the other does not leave a file for each. */
+static void flush_news(void)
+{
+    if (!otp_capture_is_on() || !is_ours()) {
+        return;
+    }
+    uint64_t samples = otp_load_relaxed(&otp_samples_taken);
+    if (is_all_told(samples)) {
+        return;
+    }
+    uint64_t live = otp_live_count(); /* both before the flush, which tells what was until then */
+    otp_engine_flush();
+    otp_store_relaxed(&told.live, live);
+    otp_store_relaxed(&told.cpu_ns, process_cpu_ns());
+    otp_store_release(&told.samples, samples);
+}
+
 bool otp_engine_before_exec(void)
 {
-    otp_engine_flush();
+    flush_news();
     if (!otp_capture_is_on() || otp_engine.pid != otp_sys_getpid()) {
         return false;
     }

@@ -18,8 +18,9 @@ void otp_engine_stop(void);
 /* Writes what there is and goes on. Waits like stop. Context: init. */
 void otp_engine_flush(void);
 /*
- * Before exec: a flush, and no tick is left that the new program would inherit as pending. What
- * timers have sent the kernel takes back by itself, but not what perf events have. Context: init.
+ * Before exec: a flush if there is news since that before an exec that failed, and no tick is left
+ * that the new program would inherit as pending. What timers have sent the kernel takes back by
+ * itself, but not what perf events have. Context: init.
  */
 bool otp_engine_before_exec(void);
 /* Exec has failed; what otp_engine_before_exec() said. Context: init. */

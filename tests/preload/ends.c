@@ -154,6 +154,30 @@ static void way_failed_exec(void)
     exit(4);
 }
 
+/* Ten programs that are not there, by two ways each, and then one that is. */
+static void way_missing(void)
+{
+    static char *const none[] = {"x", NULL};
+    int failed = 0;
+    for (int i = 0; i < 10; i++) {
+        failed += execvp("no-such-program", none) == -1 && errno == ENOENT;
+        failed += execv("/nonexistent/program", none) == -1 && errno == ENOENT;
+    }
+    (void)write(1, failed == 20 ? "none is there\n" : "wrong\n", 6);
+    execv(path, next);
+}
+
+/* What is freed after an exec that failed is told before the next, which does not fail. */
+static void way_missing_news(void)
+{
+    static char *const none[] = {"x", NULL};
+    static char *done[] = {"true", NULL};
+    execv("/nonexistent/program", none);
+    free(blocks[0]);
+    free(blocks[1]);
+    execv("/bin/true", done);
+}
+
 static const struct way ways[] = {
     {"exit", way_exit},
     {"_exit", way_exit_now},
@@ -162,6 +186,8 @@ static const struct way ways[] = {
     {"abort", way_abort},
     {"thread", way_thread_exit},
     {"TERM", way_term},
+    {"missing", way_missing},
+    {"missing-news", way_missing_news},
     {"exit_group", way_kernel},
     {"main-leaves", way_main_leaves},
     {"execve", way_execve},

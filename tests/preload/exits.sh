@@ -33,6 +33,29 @@ for way in execve execv execvp execvpe execl execlp execle fexecve execveat; do
 done
 one failed-exec 2 2
 
+begin "ten programs that are not there, and one that is: a profile each for this one and that one"
+settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU=false" # a tick would be news
+bare "$host" missing
+prof "$host" missing
+same
+strict
+equal "number of profiles" 2 "$(files ends | wc -l)"
+# shellcheck disable=SC2046
+equal "objects allocated" 128 "$(judge site alloc_objects ends_allocate $(files ends))"
+end
+
+begin "what is freed after an exec that failed is told before the next"
+settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU=false OTELPROF_SKIP_PROGRAMS=true"
+prof "$host" missing-news
+equal "exit status" 0 "$status"
+strict
+equal "number of profiles" 2 "$(files ends | wc -l)"
+# shellcheck disable=SC2046
+equal "blocks in use at the end" 62 "$(judge site inuse_objects ends_allocate $(files ends))"
+# shellcheck disable=SC2046
+equal "blocks allocated" 64 "$(judge site alloc_objects ends_allocate $(files ends))"
+end
+
 # A signal that the program sends itself: the end itself must be as ever.
 for way in TERM; do
     begin "the program ends as ever by $way"
