@@ -5,7 +5,8 @@
 # that it does not match itself.)
 set -eu
 
-words='[/]work/|[/]home/[a-z]+/|[i]ssues? #?[0-9]+|[a]rtifactory|artifact[-]registry|pypi[.]org|npmjs[.]|crates[.]io
+words='[/]work/|[/]tmp/team|by a [s]ession|[h]elper session|interface[.]md|feasibility[.]md|spec-facts[.]md
+[/]home/[a-z]+/|[i]ssues? #?[0-9]+|[a]rtifactory|artifact[-]registry|pypi[.]org|npmjs[.]|crates[.]io
 rubygems[.]|proxy[.]golang|deb[.]debian[.]org|[c]hatgpt|[c]laude|[a]nthropic|[o]penai|language [m]odel|as an [A]I
 (not|none|[a-z]+ is) served [h]ere|(engine|process|registry|network|internet) [h]ere'
 pattern=$(echo "$words" | tr '\n' '|' | sed 's/|$//')
