@@ -273,6 +273,13 @@ stop_server
 equal "exit status" 1 $?
 equal "files left" "$n" "$(spooled)"
 grep -q 'connection refused' "$d/send.out" || bad "$(cat "$d/send.out")"
+equal "lines about the wait of a second" 0 "$(grep -c waiting "$d/send.out")"
+for nobody in tcp:127.0.0.1:1 http://127.0.0.1:1 grpc://127.0.0.1:1 "unix:$d/nobody"; do
+    "$tool" send -t 3 -o "$nobody" "$p"/* > "$d/send.out" 2> "$d/send.err"
+    equal "exit status" 1 $?
+    equal "lines about the wait" 1 "$(grep -c "^otelprof send: waiting for up to 3 s: cannot connect to $nobody: " "$d/send.err")"
+    head -n 1 "$d/send.err" | grep -q waiting || bad "it is not the first line: $(cat "$d/send.err")"
+done
 server answers:503
 "$tool" send -t 1 -o "http://127.0.0.1:$port" "$d/spool" > "$d/send.out" 2>&1
 equal "exit status" 1 $?

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdint.h>
 #include <sys/wait.h>
 
 static char *self;
@@ -23,14 +24,25 @@ HOST_NOINLINE static void makes_noise(void)
     host_burn(20);
 }
 
+/* The signal of the new program's own ticks, one of which may be pending at any time: where SIGPROF
+ * is not free it is the highest that is. */
+static uint64_t own_tick(void)
+{
+    struct sigaction now;
+    sigaction(SIGPROF, NULL, &now);
+    return UINT64_C(1) << ((now.sa_handler == SIG_IGN ? SIGRTMAX - 2 : SIGPROF) - 1);
+}
+
 /* What a new program sees of itself. Of its descriptors only those that are not standard. */
-static void tell(void)
+static void tell(uint64_t without)
 {
     char line[256];
     FILE *f = fopen("/proc/self/status", "r");
     while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-        if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0 ||
-            strncmp(line, "SigPnd", 6) == 0 || strncmp(line, "ShdPnd", 6) == 0) {
+        if (strncmp(line, "SigPnd", 6) == 0) {
+            printf("SigPnd %016llx\n", strtoull(line + 7, NULL, 16) & ~(unsigned long long)without);
+        } else if (strncmp(line, "SigBlk", 6) == 0 || strncmp(line, "SigIgn", 6) == 0 ||
+                   strncmp(line, "ShdPnd", 6) == 0) {
             fputs(line, stdout);
         }
     }
@@ -45,11 +57,10 @@ static void tell(void)
     printf("%d descriptors\n", count - 3);
 }
 
-static void spawn_and_exec(void)
+/* New programs by spawn and by fork and exec. */
+static void start_two(char *const *args)
 {
-    char *args[] = {self, "tell", NULL};
     pid_t child;
-    setenv("OTELPROF_CPU", "false", 1); /* the new one's own ticks would be pending, too */
     fflush(stdout);
     if (posix_spawn(&child, self, NULL, NULL, args, environ) == 0) {
         waitpid(child, NULL, 0);
@@ -60,6 +71,16 @@ static void spawn_and_exec(void)
         _exit(9);
     }
     waitpid(child, NULL, 0);
+}
+
+/* First with ticks of their own, then without, so that what is pending is their maker's. */
+static void spawn_and_exec(void)
+{
+    char *look[] = {self, "look", NULL};
+    char *args[] = {self, "tell", NULL};
+    start_two(look);
+    setenv("OTELPROF_CPU", "false", 1);
+    start_two(args);
     makes_noise();
     execv(self, args);
 }
@@ -81,7 +102,12 @@ int main(int argc, char **argv)
     const char *how = argc > 1 ? argv[1] : "plain";
     self = argv[0];
     if (strcmp(how, "tell") == 0) {
-        tell();
+        tell(0);
+        return 0;
+    }
+    if (strcmp(how, "look") == 0) {
+        makes_noise();
+        tell(own_tick());
         return 0;
     }
     makes_noise();

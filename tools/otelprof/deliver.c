@@ -12,10 +12,12 @@
 #include "core/encode/json.h"
 #include "tools/otelprof/gather.h"
 #include "tools/otelprof/product.h"
+#include "tools/otelprof/progress.h"
 
 #define HEAP_MAX ((size_t)2 << 30)
 #define QUEUE_MAX ((size_t)64 << 20)
-#define STEP_NS UINT64_C(100000000) /* of waiting at once */
+#define STEP_NS UINT64_C(100000000)    /* of waiting at once */
+#define SILENT_NS UINT64_C(2000000000) /* of waiting, until it is said */
 
 extern char **environ;
 
@@ -91,18 +93,34 @@ void otp_delivery_close(struct otp_delivery *d)
 
 /* ---- one request ---- */
 
+/* Who looks at a terminal shall know why nothing happens. */
+static void tell_wait(struct otp_delivery *d)
+{
+    struct otp_line line = {0};
+    d->has_told_wait = true;
+    otp_sink_describe(&d->peer.base, &line);
+    otp_progress_end();
+    (void)fprintf(stderr, "otelprof send: waiting for up to %llu s: %.*s\n",
+                  (unsigned long long)(d->timeout_ns / UINT64_C(1000000000)), (int)line.len,
+                  line.text);
+}
+
 /* Waits until the message is delivered, refused, or its time is over. */
 static enum otp_delivered await(struct otp_delivery *d)
 {
     struct otp_sink *s = &d->peer.base;
     uint64_t refused = s->dropped_messages;
-    uint64_t limit = otp_sys_monotonic_ns() + d->timeout_ns;
+    uint64_t began = otp_sys_monotonic_ns();
+    uint64_t limit = began + d->timeout_ns;
 
     while (s->queued_messages > 0 || s->unconfirmed_messages > 0) {
         uint64_t now = otp_sys_monotonic_ns();
         if (now >= limit) {
             explain(d);
             return OTP_DELIVERY_NOT_NOW;
+        }
+        if (now - began >= SILENT_NS && !d->has_told_wait) {
+            tell_wait(d);
         }
         uint64_t until = now + STEP_NS < limit ? now + STEP_NS : limit;
         /* With nothing queued, what was sent is waited for as at the end. */
