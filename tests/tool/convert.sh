@@ -70,6 +70,22 @@ convert plain.otlp "$top/tests/golden/linked.otlp"
 "$tool" info plain.otlp | grep -q 'service.name *my-service' || bad "attributes without references"
 end
 
+begin "losses are counted from the start of a process: those of its last flush count, over processes they add"
+n=0
+for what in "pid=11 time=0 scale=3" "pid=11 time=20" "pid=11 time=40" "pid=12" "pid=12 time=20"; do
+    n=$((n + 1))
+    # shellcheck disable=SC2086
+    "$python" "$here/otlp_gen.py" good $n.otlp stacks=3 depth=2 $what
+    equal "loss in flush $n" 12 "$(judge note otelprof.dropped.ring_full $n.otlp)"
+done
+"$tool" merge -o one.otlp 1.otlp 2.otlp 3.otlp || bad "merge fails"
+equal "losses of one process" 12 "$(judge note otelprof.dropped.ring_full one.otlp)"
+"$tool" merge --squash -o all.otlp 4.otlp 2.otlp 1.otlp 3.otlp 5.otlp || bad "merge fails"
+equal "losses of two" 24 "$(judge note otelprof.dropped.ring_full all.otlp)"
+"$tool" merge -o again.otlp one.otlp 4.otlp 5.otlp || bad "merge fails"
+equal "losses of each, and of a sum" "24" "$(judge note otelprof.dropped.ring_full again.otlp)"
+end
+
 types="samples cpu alloc_objects alloc_space inuse_objects inuse_space"
 ids() { # FILE: those of all types, in their order
     for type in $types; do

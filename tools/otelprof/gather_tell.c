@@ -32,9 +32,17 @@ static bool is_key(const struct otp_attr *a, const char *key)
 
 /* ---- attributes of a sum ---- */
 
+/* A loss as a process has stated it so far. */
+struct stated {
+    uint64_t who; /* hash of process and key */
+    int64_t number;
+};
+
 struct attr_list {
     struct otp_attr *items;
     size_t count;
+    struct otp_map map;   /* of losses */
+    struct otp_buf losses; /* struct stated */
 };
 
 /* Adds the items of b to the list a, without those that are there. */
@@ -63,11 +71,41 @@ static bool join_lists(struct otp_arena *arena, struct otp_attr *a, const struct
     return true;
 }
 
+static bool is_loss(const struct otp_attr *a)
+{
+    return begins_with(a->key, "otelprof.dropped.") && a->kind == OTP_ATTR_INT;
+}
+
+static bool is_stated(const void *ctx, uint32_t id, const void *key)
+{
+    const struct attr_list *l = ctx;
+    const struct stated *s = (const void *)l->losses.data;
+    return s[id].who == *(const uint64_t *)key;
+}
+
+/* Processes count their losses from their start: of a later flush what is new is left. */
+static bool take_news(struct attr_list *l, uint64_t process, struct otp_attr *a)
+{
+    uint64_t who = otp_hash_bytes(a->key.data, a->key.len, process);
+    uint32_t n = otp_map_find(&l->map, who, &who, is_stated, l);
+    struct stated fresh = {.who = who};
+    if (n == OTP_MAP_NONE) {
+        n = (uint32_t)(l->losses.len / sizeof(fresh));
+        if (!otp_buf_add(&l->losses, &fresh, sizeof(fresh)) || !otp_map_add(&l->map, who, n)) {
+            return false;
+        }
+    }
+    struct stated *s = (struct stated *)(void *)l->losses.data + n;
+    int64_t before = s->number;
+    s->number = a->number > before ? a->number : before;
+    a->number = s->number - before;
+    return true;
+}
+
 /* Losses add up, comments gather; of anything else the first value stays. */
 static bool join_attr(struct otp_arena *arena, struct otp_attr *a, const struct otp_attr *b)
 {
-    if (begins_with(a->key, "otelprof.dropped.") && a->kind == OTP_ATTR_INT &&
-        b->kind == OTP_ATTR_INT) {
+    if (is_loss(a) && b->kind == OTP_ATTR_INT) {
         a->number = otp_add_clamped(a->number, b->number);
     }
     if (is_key(a, "pprof.profile.comment") && a->kind == OTP_ATTR_LIST &&
@@ -97,14 +135,18 @@ static bool add_attr(struct otp_arena *arena, struct attr_list *l, const struct 
 static bool gather_attrs(struct telling *t, const struct otp_gather_part *parts, size_t count,
                          struct attr_list *out)
 {
+    otp_map_init(&out->map, &t->g->heap);
+    otp_buf_init(&out->losses, &t->g->heap, SIZE_MAX / 2);
     for (size_t i = 0; i < count; i++) {
         const struct otp_profiles *m = t->g->set->messages[parts[i].message];
+        uint64_t process = otp_pick_process(m, parts[i].profile);
         uint32_t attrs;
         const int32_t *list =
             otp_profiles_list(m, otp_profiles_profile(m, parts[i].profile)->attrs, &attrs);
         for (uint32_t k = 0; k < attrs; k++) {
             struct otp_attr a;
             if (!otp_attr_of_entry(&t->g->arena, m, list[k], &a, &t->g->cut_values) ||
+                (is_loss(&a) && process != 0 && !take_news(out, process, &a)) ||
                 !add_attr(&t->g->arena, out, &a)) {
                 return false;
             }
@@ -240,7 +282,10 @@ static enum otp_status begin(struct telling *t, const struct otp_gather_part *pa
                         .unit = otp_profiles_string(m, p->period_type.unit)},
         .period = p->period,
     };
-    if (!gather_attrs(t, parts, count, &attrs)) {
+    bool has_attrs = gather_attrs(t, parts, count, &attrs);
+    otp_map_fini(&attrs.map);
+    otp_buf_fini(&attrs.losses);
+    if (!has_attrs) {
         free(attrs.items);
         return OTP_NO_MEMORY;
     }

@@ -62,5 +62,7 @@ void otp_pick_list_fini(struct otp_pick_list *l);
  */
 bool otp_pick_list_keep_last(struct otp_pick_list *l, const struct otp_profile_set *set,
                              const struct otp_type *type);
+/* Equal for profiles of one process, as above, and for no others; 0: the process is not known. */
+uint64_t otp_pick_process(const struct otp_profiles *m, uint32_t profile);
 
 #endif

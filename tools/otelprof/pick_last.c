@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/annot.h"
+#include "core/base/map.h"
 #include "tools/otelprof/pick.h"
 
 /* A profile, and what tells whose it is and when. */
@@ -73,6 +75,24 @@ static struct candidate candidate_of(const struct otp_pick *pick, const struct o
     };
 }
 
+static bool is_known(const struct candidate *c)
+{
+    return c->pid >= 0 || c->instance.len > 0;
+}
+
+uint64_t otp_pick_process(const struct otp_profiles *m, uint32_t profile)
+{
+    const struct otp_pick pick = {.m = m, .profile = profile};
+    const struct otp_type none = {.type = otp_text_of(NULL), .unit = otp_text_of(NULL)};
+    const struct candidate c = candidate_of(&pick, &none);
+    const struct otp_text texts[] = {c.instance, c.host, c.scope};
+    uint64_t hash = otp_hash_mix(1, (uint64_t)c.pid);
+    for (size_t i = 0; i < OTP_ARRAY_LEN(texts); i++) {
+        hash = otp_hash_bytes(texts[i].data, texts[i].len, hash);
+    }
+    return is_known(&c) ? hash | 1 : 0;
+}
+
 /* Fills all with the set's profiles; returns how many. */
 static size_t gather(struct candidate *all, const struct otp_profile_set *set,
                      const struct otp_type *type)
@@ -96,11 +116,11 @@ static size_t gather(struct candidate *all, const struct otp_profile_set *set,
  */
 static bool counts(const struct candidate *all, size_t i, size_t last)
 {
-    bool is_known = all[i].pid >= 0 || all[i].instance.len > 0;
     bool is_twice = i < last && all[i].profile_id.len > 0 &&
                     compare_texts(all[i].profile_id, all[i + 1].profile_id) == 0;
 
-    return all[i].is_wanted && (!is_known || (all[i].end_ns == all[last].end_ns && !is_twice));
+    return all[i].is_wanted &&
+           (!is_known(&all[i]) || (all[i].end_ns == all[last].end_ns && !is_twice));
 }
 
 bool otp_pick_list_keep_last(struct otp_pick_list *l, const struct otp_profile_set *set,
