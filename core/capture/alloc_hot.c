@@ -301,7 +301,7 @@ static void book(void *arg)
     double objects = (double)(1U << OTP_OBJECTS_SHIFT) / probability;
     item.objects = otp_ledger_round(item.account, (uint64_t)(objects + 0.5)) & OTP_LIVE_OBJECTS_MAX;
     if (otp_settings.has_timestamps && observe(j, &item, depth, &tag, tag_bytes)) {
-        otp_ledger_timed(item.account, item.objects, item.bytes);
+        otp_ledger_told(item.account, item.objects, item.bytes);
     }
     otp_ledger_add(item.account, item.objects, item.bytes);
     if ((has_tags() && !is_tagged((void *)j->block)) || !otp_live_insert(j->block, &item)) {

@@ -182,10 +182,8 @@ static void after_fork_in_parent(void)
 static void set_baseline(struct otp_account *a, void *arg)
 {
     (void)arg;
-    a->seen_objects = a->alloc_objects;
-    a->seen_bytes = a->alloc_bytes;
-    a->timed_objects = 0;
-    a->timed_bytes = 0;
+    a->told_objects = a->alloc_objects;
+    a->told_bytes = a->alloc_bytes;
 }
 
 /* Whether there is something to do for a worker also when nothing was sampled. */

@@ -41,6 +41,8 @@ struct output {
         union otp_peer peer;
     } sink;
     bool has_peer;         /* which member of the union */
+    bool is_served;        /* has the flush under way, or will not have it */
+    enum otp_status unmade; /* why not yet */
     bool has_promised;     /* of a file: the log says that its profiles are kept */
     uint64_t failing_ns;   /* of a file: when it began to fail; 0: it does not */
     struct otp_line cause; /* of the last failure, while the process ends; empty: none */
@@ -374,6 +376,22 @@ unsigned otp_outputs_formats(void)
     return formats == 0 ? 1U << OTP_FORMAT_OTLP : formats;
 }
 
+void otp_outputs_begin_flush(void)
+{
+    for (size_t i = 0; i < output_count; i++) {
+        outputs[i].is_served = false;
+    }
+}
+
+unsigned otp_outputs_waiting(void)
+{
+    unsigned formats = 0;
+    for (size_t i = 0; i < output_count; i++) {
+        formats |= outputs[i].is_served ? 0 : 1U << source_of(&outputs[i]);
+    }
+    return formats;
+}
+
 /* The message in the output's encoding. */
 static enum otp_status as_text(enum otp_format wanted, struct otp_message *m, struct otp_buf *out)
 {
@@ -391,6 +409,7 @@ static void say_unmade(struct output *o, enum otp_status status)
 {
     uint64_t before;
     uint64_t kind = otp_trouble_kind("unmade", (uint64_t)status);
+    otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
     if (otp_trouble_comes(&o->refusal, kind, otp_sys_monotonic_ns(), &before)) {
         struct otp_line line = {0};
         otp_line_str(&line, status == OTP_TOO_LARGE
@@ -401,23 +420,32 @@ static void say_unmade(struct output *o, enum otp_status status)
     }
 }
 
-static void put(struct output *o, const struct otp_message *message, uint64_t deadline_ns)
+void otp_outputs_give_up(void)
+{
+    for (size_t i = 0; i < output_count; i++) {
+        if (!outputs[i].is_served) {
+            outputs[i].is_served = true;
+            say_unmade(&outputs[i], outputs[i].unmade);
+        }
+    }
+}
+
+/* Other than OTP_OK: it cannot be made as the output wants it, which has not seen it. */
+static enum otp_status put(struct output *o, const struct otp_message *message,
+                           uint64_t deadline_ns)
 {
     struct otp_message m = *message;
     struct otp_buf text;
     struct otp_buf out;
     if (o->sink.base.is_hopeless) {
         otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
-        return;
+        return OTP_OK;
     }
     otp_buf_init(&text, memory, MESSAGE_MAX);
     otp_buf_init(&out, memory, MESSAGE_MAX);
     enum otp_status status = as_text(o->sink.base.format, &m, &text);
     status = status == OTP_OK ? compressed(o->sink.base.compression, &m, &out) : status;
-    if (status != OTP_OK) {
-        otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
-        say_unmade(o, status);
-    } else if (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns)) {
+    if (status == OTP_OK && (!offer_kept(o, deadline_ns) || !offer(o, &m, deadline_ns))) {
         log_failure(o);
         if (o->sink.base.is_hopeless) {
             otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
@@ -427,15 +455,21 @@ static void put(struct output *o, const struct otp_message *message, uint64_t de
     }
     otp_buf_fini(&out);
     otp_buf_fini(&text);
+    return status;
 }
 
-void otp_outputs_put(enum otp_format format, const struct otp_message *message)
+bool otp_outputs_put(enum otp_format format, const struct otp_message *message)
 {
+    bool is_short = false;
     for (size_t i = 0; i < output_count; i++) {
-        if (source_of(&outputs[i]) == format && message->len <= outputs[i].request_max) {
-            put(&outputs[i], message, 0);
+        struct output *o = &outputs[i];
+        if (source_of(o) == format && !o->is_served) {
+            o->unmade = message->len > o->request_max ? OTP_OK : put(o, message, 0);
+            o->is_served = o->unmade == OTP_OK;
+            is_short = is_short || !o->is_served;
         }
     }
+    return !is_short;
 }
 
 bool otp_outputs_want_parts(enum otp_format format, size_t len)
@@ -452,7 +486,10 @@ void otp_outputs_put_part(const struct otp_message *part, size_t whole_len)
 {
     for (size_t i = 0; i < output_count; i++) {
         if (whole_len > outputs[i].request_max) {
-            put(&outputs[i], part, 0);
+            enum otp_status status = put(&outputs[i], part, 0);
+            if (status != OTP_OK) {
+                say_unmade(&outputs[i], status);
+            }
         }
     }
 }

@@ -24,9 +24,19 @@ void otp_outputs_open(struct otp_heap *heap);
 uint64_t otp_outputs_jitter_ns(uint64_t interval_ns);
 /* The formats that the outputs take, as 1U << enum otp_format. JSON is made of OTLP. */
 unsigned otp_outputs_formats(void);
-/* Offers one message (uncompressed) to every output of its format, without waiting for a peer. One
- * that is too large for an output is left out there: see otp_outputs_want_parts. */
-void otp_outputs_put(enum otp_format format, const struct otp_message *message);
+/* A flush begins, which no output has yet. */
+void otp_outputs_begin_flush(void);
+/* The formats of the outputs that do not have it yet. */
+unsigned otp_outputs_waiting(void);
+/* Those will not have it, for want of memory: counts that, and says so. */
+void otp_outputs_give_up(void);
+/*
+ * Offers one message (uncompressed) to every output of its format that does not have the flush yet,
+ * without waiting for a peer. One that is too large for an output is left out there: see
+ * otp_outputs_want_parts. False: there is an output that it does not fit into the memory for, and
+ * that waits for a smaller one.
+ */
+bool otp_outputs_put(enum otp_format format, const struct otp_message *message);
 /*
  * True when an output of that format has left a message of len bytes out because its receivers take
  * no request of such a size: then it gets the parts.

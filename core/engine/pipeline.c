@@ -40,6 +40,8 @@
 /* What a sample with a span and labels costs on its way through a flush, in all, with reserves. */
 #define TAG_SHARE_BYTES 512
 #define PERIODS_MAX 8 /* in one flush */
+/* With less and less in them, before the tables are given up for the message. */
+#define VISITS_MAX 4
 /* Below such a share tables of symbols may take three eighths of it and leave the rest for the
  * message: with more they find room as they come. */
 #define NAMES_APART_BYTES ((size_t)2 << 20)
@@ -53,7 +55,8 @@ static struct otp_paced times[PERIODS_MAX];
 static size_t time_count; /* of them in use since the last flush */
 /* Allocations one by one, by interval; empty unless they carry times. */
 static struct otp_timetable allocs[OTP_INTERVALS_MAX];
-static struct otp_tags tags; /* of both */
+static struct otp_timetable_budget table_budget; /* of both */
+static struct otp_tags tags;                     /* of both */
 static struct otp_modules modules;
 static struct otp_teller teller;
 static struct otp_resource resource;
@@ -73,7 +76,7 @@ static void report(void *arg, const char *line, size_t len)
     is_said = true;
 }
 
-static bool open_builders(void)
+static bool open_builders(unsigned formats)
 {
     static struct otp_attr attrs[MAX_RESOURCE_ATTRS];
     for (size_t i = 0; i < resource.count; i++) {
@@ -84,7 +87,7 @@ static bool open_builders(void)
                                      .number = r->number};
     }
     const struct otp_builders_options options = {
-        .formats = otp_outputs_formats(),
+        .formats = formats,
         .resource_attrs = attrs,
         .resource_attr_count = resource.count,
         .has_timestamps = otp_engine.conf.timestamps,
@@ -146,11 +149,12 @@ bool otp_pipeline_open(void)
     otp_heap_init(&heap, share - for_names);
     otp_heap_init(&name_heap, for_names);
     otp_heap_init(&flush_heap, share);
+    table_budget = (struct otp_timetable_budget){.max_bytes = heap.limit_bytes / 2};
     for (size_t i = 0; i < PERIODS_MAX; i++) {
-        otp_timetable_init(&times[i].table, &heap, &tags, OTP_OF_CPU);
+        otp_timetable_init(&times[i].table, &heap, &table_budget, &tags, OTP_OF_CPU);
     }
     for (size_t i = 0; i < OTP_INTERVALS_MAX; i++) {
-        otp_timetable_init(&allocs[i], &heap, &tags, OTP_OF_HEAP);
+        otp_timetable_init(&allocs[i], &heap, &table_budget, &tags, OTP_OF_HEAP);
     }
     time_count = 0;
     otp_tags_init(&tags, &heap, otp_thread_keys_name, NULL);
@@ -370,51 +374,6 @@ static enum otp_status flush_parts(size_t whole_len)
     return status == OTP_NOT_FOUND ? OTP_OK : status;
 }
 
-/* Gives one format's message to its outputs; *has_written: there was one. */
-static enum otp_status flush_format(enum otp_format format, bool *has_written)
-{
-    struct otp_buf out;
-    otp_buf_init(&out, &heap, MESSAGE_MAX);
-    enum otp_status status = otp_builders_finish(format, &out);
-    if (status == OTP_OK) {
-        const struct otp_message m = {.data = out.data, .len = out.len, .flush = flush_number};
-        otp_outputs_put(format, &m);
-        *has_written = true;
-        if (otp_outputs_want_parts(format, out.len)) {
-            status = flush_parts(out.len);
-        }
-    }
-    otp_buf_fini(&out);
-    return status == OTP_NOT_FOUND ? OTP_OK : status;
-}
-
-/* True when a message was written. A format that failed does not keep the others from theirs. */
-static bool flush_all(struct otp_tell *tell)
-{
-    static const enum otp_format formats[] = {OTP_FORMAT_OTLP, OTP_FORMAT_PPROF,
-                                              OTP_FORMAT_OTEP239};
-    bool has_written = false;
-    enum otp_status failure = flush_visit(tell);
-    bool is_lost = failure != OTP_OK;
-    if (is_lost) {
-        log_lost(failure);
-    }
-    for (size_t i = 0; i < OTP_ARRAY_LEN(formats) && !is_lost; i++) {
-        enum otp_status status = flush_format(formats[i], &has_written);
-        if (status != OTP_OK) {
-            log_lost(status);
-            failure = status;
-        }
-    }
-    if (failure != OTP_OK) {
-        close_builders();
-        otp_modules_fini(&modules);
-    } else if (has_written) {
-        log_found();
-    }
-    return has_written;
-}
-
 static void clear_tables(void)
 {
     for (size_t i = 0; i < time_count; i++) {
@@ -424,6 +383,116 @@ static void clear_tables(void)
         otp_timetable_clear(&allocs[i]);
     }
     time_count = 0;
+}
+
+/* What was to be told is with the builders, or will not be told. */
+static void give_back_tables(void)
+{
+    for (size_t i = 0; i < PERIODS_MAX; i++) {
+        otp_timetable_fini(&times[i].table);
+    }
+    for (size_t i = 0; i < OTP_INTERVALS_MAX; i++) {
+        otp_timetable_fini(&allocs[i]);
+    }
+}
+
+/* How far a flush has come. */
+struct progress {
+    enum otp_status status; /* of the last visit and its messages */
+    unsigned visits;        /* before the last one */
+    bool is_visited;        /* it was not the visit that failed */
+    bool is_short;          /* a message was made that there is no memory to pack for an output */
+    bool has_written;       /* a message was made */
+};
+
+/* Gives one format's message to its outputs. */
+static enum otp_status flush_format(enum otp_format format, struct progress *p)
+{
+    struct otp_buf out;
+    otp_buf_init(&out, &heap, MESSAGE_MAX);
+    enum otp_status status = otp_builders_finish(format, &out);
+    size_t len = out.len;
+    bool is_made = status == OTP_OK;
+    if (is_made) {
+        const struct otp_message m = {.data = out.data, .len = len, .flush = flush_number};
+        p->is_short = !otp_outputs_put(format, &m) || p->is_short;
+        p->has_written = true;
+    }
+    otp_buf_fini(&out);
+    if (is_made && otp_outputs_want_parts(format, len)) {
+        status = flush_parts(len);
+    }
+    return status == OTP_NOT_FOUND ? OTP_OK : status;
+}
+
+/* One visit and the messages of it, for the outputs that have none yet. A format that failed does
+ * not keep the others from theirs. */
+static void flush_once(struct otp_tell *tell, struct progress *p)
+{
+    static const enum otp_format formats[] = {OTP_FORMAT_OTLP, OTP_FORMAT_PPROF,
+                                              OTP_FORMAT_OTEP239};
+    p->is_short = false;
+    p->status = flush_visit(tell);
+    p->is_visited = p->status == OTP_OK;
+    if (!p->is_visited) {
+        return;
+    }
+    if (p->visits == VISITS_MAX) {
+        give_back_tables();
+    }
+    for (size_t i = 0; i < OTP_ARRAY_LEN(formats); i++) {
+        enum otp_status status = flush_format(formats[i], p);
+        p->status = status != OTP_OK ? status : p->status;
+    }
+}
+
+/* Whether there can be another visit with less in it, and everything is ready for that. */
+static bool can_be_less(struct otp_tell *tell, struct progress *p)
+{
+    bool has_tables = p->visits < VISITS_MAX || !p->is_visited;
+    bool is_too_much = p->is_short || p->status == OTP_NO_MEMORY || p->status == OTP_TOO_LARGE;
+    if (!is_too_much || !has_tables || otp_outputs_waiting() == 0 || !otp_tell_less(tell) ||
+        !open_builders(otp_outputs_waiting())) {
+        return false;
+    }
+    tell->visitor = otp_builders_visitor();
+    p->visits += p->visits < VISITS_MAX ? 1 : 0;
+    return true;
+}
+
+/*
+ * True when a message was written. What does not fit into the memory is told with less in it, again
+ * and again. The tables of samples are kept for that, but not for ever: they may be what takes the
+ * memory away that a message needs.
+ */
+static bool flush_all(struct otp_tell *tell)
+{
+    struct progress p = {0};
+    otp_outputs_begin_flush();
+    otp_tell_begin(tell);
+    flush_once(tell, &p);
+    while (p.status != OTP_OK || p.is_short) {
+        close_builders();
+        otp_modules_fini(&modules);
+        if (!can_be_less(tell, &p)) {
+            break;
+        }
+        flush_once(tell, &p);
+    }
+    if (p.status != OTP_OK) {
+        log_lost(p.status);
+    } else if (p.is_short) {
+        otp_outputs_give_up();
+    } else if (p.has_written) {
+        log_found();
+    }
+    if (p.has_written) {
+        otp_tell_done(tell);
+    }
+    if (p.visits > 0) {
+        close_builders(); /* they may have been for some of the formats only */
+    }
+    return p.has_written;
 }
 
 void otp_pipeline_begin_range(void)
@@ -476,7 +545,7 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
     }
     uint64_t now = otp_sys_realtime_ns();
     now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
-    if (!otp_builders_are_open() && !open_builders()) {
+    if (!otp_builders_are_open() && !open_builders(otp_outputs_formats())) {
         if (is_last) {
             log_lost(OTP_NO_MEMORY);
         } else {

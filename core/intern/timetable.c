@@ -3,28 +3,39 @@
 
 #include <string.h>
 
+#include "core/base/counters.h"
+
 #define KEEP_FRAMES 65536U /* half a megabyte kept from one flush to the next */
 #define KEEP_ENTRIES 8192U
 
-void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap, struct otp_tags *tags,
+void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap,
+                        struct otp_timetable_budget *budget, struct otp_tags *tags,
                         enum otp_loss_of of)
 {
     memset(t, 0, sizeof(*t));
     t->heap = heap;
+    t->budget = budget;
     t->tags = tags;
     t->of = of;
     otp_map_init(&t->map, heap);
     otp_map_init(&t->stack_map, heap);
 }
 
+void otp_timetable_fini(struct otp_timetable *t)
+{
+    otp_map_fini(&t->map);
+    otp_map_fini(&t->stack_map);
+    otp_heap_free(t->heap, t->entries);
+    otp_heap_free(t->heap, t->frames);
+    t->budget->used_bytes -=
+        t->entry_room * sizeof(t->entries[0]) + t->frame_room * sizeof(t->frames[0]);
+    otp_timetable_init(t, t->heap, t->budget, t->tags, t->of);
+}
+
 void otp_timetable_clear(struct otp_timetable *t)
 {
     if (t->frame_room > KEEP_FRAMES || t->entry_room > KEEP_ENTRIES) {
-        otp_map_fini(&t->map);
-        otp_map_fini(&t->stack_map);
-        otp_heap_free(t->heap, t->entries);
-        otp_heap_free(t->heap, t->frames);
-        otp_timetable_init(t, t->heap, t->tags, t->of);
+        otp_timetable_fini(t);
         return;
     }
     otp_map_clear(&t->map);
@@ -65,31 +76,53 @@ static bool is_equal(const void *ctx, uint32_t id, const void *key)
            e->tag == w->sample->tag && e->time_ns == 0;
 }
 
+/*
+ * Room for need items, where there is *room: twice as many, or an eighth more where the budget does
+ * not allow that. NULL: not even that.
+ */
+static void *grow(struct otp_timetable *t, void *items, size_t item_bytes, size_t need,
+                  size_t *room)
+{
+    struct otp_timetable_budget *b = t->budget;
+    size_t left = (b->max_bytes - b->used_bytes) / item_bytes;
+    size_t more = need * 2 + 64 - *room;
+    if (more > left) {
+        more = need + need / 8 - *room;
+    }
+    if (more > left) {
+        return NULL;
+    }
+    void *p = otp_heap_realloc(t->heap, items, (*room + more) * item_bytes);
+    if (p != NULL) {
+        b->used_bytes += more * item_bytes;
+        *room += more;
+    }
+    return p;
+}
+
 static bool make_frame_room(struct otp_timetable *t, size_t depth)
 {
-    if (t->frame_count + depth > t->frame_room) {
-        size_t room = (t->frame_count + depth) * 2 + 1024;
-        uint64_t *frames = otp_heap_realloc(t->heap, t->frames, room * sizeof(frames[0]));
+    size_t need = t->frame_count + depth;
+    if (need > t->frame_room) {
+        uint64_t *frames = grow(t, t->frames, sizeof(frames[0]), need, &t->frame_room);
         if (frames == NULL) {
             return false;
         }
         t->frames = frames;
-        t->frame_room = room;
     }
     return true;
 }
 
 static bool make_entry_room(struct otp_timetable *t)
 {
-    if (t->entry_count == t->entry_room) {
-        size_t room = t->entry_room * 2 + 64;
+    size_t need = t->entry_count + 1;
+    if (need > t->entry_room) {
         struct otp_time_entry *entries =
-            otp_heap_realloc(t->heap, t->entries, room * sizeof(entries[0]));
+            grow(t, t->entries, sizeof(entries[0]), need, &t->entry_room);
         if (entries == NULL) {
             return false;
         }
         t->entries = entries;
-        t->entry_room = room;
     }
     return t->entry_count < OTP_MAP_NONE - 1;
 }
@@ -143,9 +176,14 @@ bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *gi
     struct wanted w = {.sample = &s,
                        .frames_at = is_new_stack ? t->frame_count : t->entries[first].frames_at};
     uint32_t id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
-    if (id == OTP_MAP_NONE && s.tag != OTP_TAGS_NONE && !otp_tags_use(t->tags, t->of)) {
+    bool is_new_tag = id == OTP_MAP_NONE && s.tag != OTP_TAGS_NONE;
+    if (is_new_tag && !otp_tags_use(t->tags, t->of)) {
         s.tag = OTP_TAGS_NONE;
         id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
+    } else if (is_new_tag && !is_new_stack && !make_entry_room(t)) {
+        otp_count(OTP_COUNT_LINKS, t->of, 1);
+        s.tag = OTP_TAGS_NONE;
+        id = find(t, &w);
     }
     t->sample_count++;
     t->cpu_ns += s.cpu_ns;

@@ -23,8 +23,15 @@ struct otp_time_entry {
     uint64_t time_ns; /* 0: a sum */
 };
 
+/* What all tables of a heap may take of it together: messages are made in what is left. */
+struct otp_timetable_budget {
+    size_t max_bytes;
+    size_t used_bytes;
+};
+
 struct otp_timetable {
     struct otp_heap *heap;
+    struct otp_timetable_budget *budget;
     struct otp_tags *tags;    /* which bounds how many entries may have one; NULL: none has */
     enum otp_loss_of of;      /* whose losses are counted */
     struct otp_map map;       /* of entries */
@@ -51,17 +58,20 @@ struct otp_time_sample {
     uint64_t time_ns; /* 0: to be summed */
 };
 
-/* An empty table that takes its memory from heap; tags may be NULL; losses are counted as those of
- * that profile. Context: worker, as all of these. */
-void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap, struct otp_tags *tags,
+/* An empty table that takes its memory from heap, within budget; tags may be NULL; losses are
+ * counted as those of that profile. Context: worker, as all of these. */
+void otp_timetable_init(struct otp_timetable *t, struct otp_heap *heap,
+                        struct otp_timetable_budget *budget, struct otp_tags *tags,
                         enum otp_loss_of of);
 /*
- * Adds a sample; false when the memory limit is reached. When there are too many with tags already,
+ * Adds a sample; false when budget or heap are used up. When there are too many with tags already,
  * it goes without its own to those of its stack that have none, and that is counted.
  */
 bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *s);
 /* Forgets all samples and keeps the memory, unless there was much of it. */
 void otp_timetable_clear(struct otp_timetable *t);
+/* Forgets all samples and gives the memory back. */
+void otp_timetable_fini(struct otp_timetable *t);
 /* The frames of an entry, leaf first. */
 const uint64_t *otp_timetable_frames(const struct otp_timetable *t, const struct otp_time_entry *e);
 

@@ -15,7 +15,7 @@
  * adds to that, once (otp_ledger_round). So every number is right on average, also the sum of many
  * accounts of one sample, an account is never off by more than 1, and nothing is left over.
  *
- * I4  The seen_ fields, and those with a note, belong to the worker alone.
+ * I4  The due_ fields, and those with a note, belong to the worker alone.
  *
  * What a thread was doing (its span and labels, a tag) makes accounts of their own below that of
  * the stack. There may be millions of them in the life of a process, so they are the exception to
@@ -47,17 +47,19 @@ struct otp_account {
     uint32_t interval;   /* number of the interval that its samples were taken at */
     uint32_t tag_bytes;  /* 0: it has none */
     uint32_t tag_number; /* the worker's, for one flush */
-    uint32_t phase;      /* the worker's: whether it is in its bucket */
+    uint8_t phase;       /* the worker's: whether it is in its bucket */
+    uint8_t is_admitted; /* the worker's, for one visit: there is room for the stack of this one; of
+                            one with a tag: for the tag */
     uint32_t rounding;   /* what the samples stood for, in 1/65536, and the start; it wraps */
     uint32_t looked;     /* the worker's: objects allocated when it last looked */
     uint64_t alloc_objects;
     uint64_t alloc_bytes;
     uint64_t freed_objects;
     uint64_t freed_bytes;
-    uint64_t timed_objects; /* of the allocated: told one by one, with their times */
-    uint64_t timed_bytes;
-    uint64_t seen_objects; /* of the others: already reported */
-    uint64_t seen_bytes;
+    uint64_t told_objects; /* of the allocated: in a flush, or one by one with their times */
+    uint64_t told_bytes;
+    uint64_t due_objects; /* told, once the flush under way comes out */
+    uint64_t due_bytes;
     struct otp_account *stack; /* whose frames and context hold: itself, unless it has a tag */
     uint64_t frames[];         /* depth words, leaf first; or the tag */
 };
@@ -69,8 +71,9 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
 uint64_t otp_ledger_round(struct otp_account *a, uint64_t objects);
 /* Books an allocation. Context: hot. */
 void otp_ledger_add(struct otp_account *a, uint64_t objects, uint64_t bytes);
-/* Notes that an allocation is told by itself; to be called before it is booked. Context: hot. */
-void otp_ledger_timed(struct otp_account *a, uint64_t objects, uint64_t bytes);
+/* Notes that so much of it is told; of an allocation that is told by itself, before it is booked.
+ * Context: hot. */
+void otp_ledger_told(struct otp_account *a, uint64_t objects, uint64_t bytes);
 /* Books the end of one. Context: hot. */
 void otp_ledger_sub(struct otp_account *a, uint64_t objects, uint64_t bytes);
 /* Calls visit for each account there is. Context: worker. */

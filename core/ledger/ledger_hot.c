@@ -168,6 +168,7 @@ struct otp_account *otp_ledger_account(const uint64_t *frames, uint32_t depth, u
             fresh->depth = depth;
             fresh->interval = interval;
             fresh->stack = fresh;
+            fresh->tag_number = OTP_LEDGER_NOT_NUMBERED;
             fresh->rounding = otp_ledger_start(hash);
             memcpy(fresh->frames, frames, depth * sizeof(frames[0]));
         }
@@ -196,10 +197,10 @@ void otp_ledger_add(struct otp_account *a, uint64_t objects, uint64_t bytes)
     (void)otp_add_acq_rel(&a->alloc_bytes, bytes); /* pairs: LEDGER-SUMS */
 }
 
-void otp_ledger_timed(struct otp_account *a, uint64_t objects, uint64_t bytes)
+void otp_ledger_told(struct otp_account *a, uint64_t objects, uint64_t bytes)
 {
-    (void)otp_add_relaxed(&a->timed_objects, objects);
-    (void)otp_add_relaxed(&a->timed_bytes, bytes);
+    (void)otp_add_relaxed(&a->told_objects, objects);
+    (void)otp_add_relaxed(&a->told_bytes, bytes);
 }
 
 void otp_ledger_sub(struct otp_account *a, uint64_t objects, uint64_t bytes)

@@ -204,7 +204,8 @@ START_TEST(test_samples_beyond_the_limit_go_to_their_stack)
     struct otp_timetable table;
     struct otp_tag t;
     uint64_t frames[2][3] = {{1, 2, 3}, {4, 5, 6}};
-    otp_timetable_init(&table, &heap, &tags, OTP_OF_CPU);
+    struct otp_timetable_budget budget = {.max_bytes = SIZE_MAX};
+    otp_timetable_init(&table, &heap, &budget, &tags, OTP_OF_CPU);
     tags.max_uses = 5;
     otp_counters[OTP_OF_CPU][OTP_COUNT_LINKS] = 0;
     for (uint64_t i = 0; i < 40; i++) {
