@@ -138,4 +138,27 @@ done
 equal "exit status for a command" 0 $?
 grep -q 'it can be profiled' out || bad "$(tail -n 2 out)"
 end
+
+begin "doctor of what is not there, or no file: one line, and the status of input that cannot be read"
+mkdir folder
+mkfifo fifo
+chmod +x fifo
+for command in /no/such/command no-such-command ./folder ./fifo; do
+    for option in "" --json; do
+        # shellcheck disable=SC2086
+        "$run" doctor $option $command > out 2> err
+        equal "exit status of doctor $option $command" 3 $?
+        equal "output of doctor $option $command" "" "$(cat out)"
+        one_line err "$command"
+    done
+done
+: > plain
+"$run" doctor ./plain > out 2> err
+equal "exit status for a file that cannot be executed" 1 $?
+printf '#!/no/such/interpreter\n' > script
+chmod +x script
+"$run" doctor ./script > out 2> err
+equal "exit status for a script without its interpreter" 1 $?
+equal "standard error" "" "$(cat err)"
+end
 finish

@@ -200,22 +200,19 @@ static void tell_machine(const struct doctor *d)
 }
 
 /* The exit status says whether the command would be profiled. */
-static int tell_command(const struct doctor *d, const char *name)
+static int tell_command(const struct doctor *d, const char *name, const struct otp_target *target)
 {
-    static struct otp_target target; /* too large for the stack */
-
-    otp_target_find(name, &target);
-    bool is_profiled = otp_target_is_profiled(&target);
-    line(d, name, target.why);
-    if (target.is_script) {
+    bool is_profiled = otp_target_is_profiled(target);
+    line(d, name, target->why);
+    if (target->is_script) {
         line(d, "", "(a script: its interpreter is what is profiled)");
     }
     line(d, "", is_profiled ? "it can be profiled" : "it will not be profiled");
     if (d->json != NULL) {
         otp_jsonout_object(d->json, "command");
         otp_jsonout_string(d->json, "name", name);
-        otp_jsonout_string(d->json, "kind", target.why);
-        otp_jsonout_bool(d->json, "is_script", target.is_script);
+        otp_jsonout_string(d->json, "kind", target->why);
+        otp_jsonout_bool(d->json, "is_script", target->is_script);
         otp_jsonout_bool(d->json, "is_profiled", is_profiled);
         otp_jsonout_close(d->json);
     }
@@ -224,6 +221,7 @@ static int tell_command(const struct doctor *d, const char *name)
 
 static int run_doctor(const struct otp_args *args)
 {
+    static struct otp_target target; /* too large for the stack */
     struct otp_jsonout json;
     struct doctor d = {.json = NULL};
     int status = OTP_EXIT_OK;
@@ -231,13 +229,20 @@ static int run_doctor(const struct otp_args *args)
     if (args->operand_count > 1) {
         return otp_usage_error(args->command, "one command at a time");
     }
+    if (args->operand_count > 0) {
+        otp_target_find(args->operands[0], &target);
+    }
+    if (target.is_unread) {
+        (void)fprintf(stderr, "otelprof doctor: %s\n", target.why);
+        return OTP_EXIT_INPUT;
+    }
     if (otp_args_has(args, DOCTOR_JSON)) {
         otp_jsonout_begin(&json, stdout);
         d.json = &json;
     }
     tell_machine(&d);
     if (args->operand_count > 0) {
-        status = tell_command(&d, args->operands[0]);
+        status = tell_command(&d, args->operands[0], &target);
     }
     if (d.json != NULL) {
         otp_jsonout_end(&json);
@@ -255,6 +260,6 @@ const struct otp_command otp_command_doctor = {
     .operands = "[COMMAND]",
     .summary = "tell what would happen here: versions, limits, the command's kind",
     .options = options,
-    .details = "Exit status 1: COMMAND will not be profiled.\n",
+    .details = "Exit status 1: COMMAND will not be profiled; 3: it is not there or cannot be read.\n",
     .run = run_doctor,
 };

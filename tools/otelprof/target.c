@@ -192,6 +192,7 @@ static bool judge(struct otp_target *t)
     memset(&head, 0, sizeof(head));
     ssize_t n = fd < 0 ? -1 : read(fd, head.text, sizeof(head.text) - 1);
     if (n < 0) {
+        t->is_unread = true;
         set(t, OTP_TARGET_UNKNOWN, "%s cannot be read: %s", t->program, strerror(errno));
     } else if (n >= 2 && head.text[0] == '#' && head.text[1] == '!') {
         again = follow_script(t, head.text);
@@ -207,10 +208,18 @@ static bool judge(struct otp_target *t)
     return again;
 }
 
+/* A folder, a FIFO and the like. */
+static bool is_no_file(const char *path)
+{
+    struct stat st;
+    return strchr(path, '/') != NULL && stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 void otp_target_find(const char *command, struct otp_target *out_target)
 {
     memset(out_target, 0, sizeof(*out_target));
     if (!look_up(out_target, command, out_target->path, sizeof(out_target->path))) {
+        out_target->is_unread = out_target->kind == OTP_TARGET_NOT_FOUND || is_no_file(command);
         return;
     }
     memcpy(out_target->program, out_target->path, sizeof(out_target->program));
