@@ -92,22 +92,37 @@ static void keep_common(struct otp_envelope_options *a, const struct otp_envelop
     keep_common_text(&a->scope_schema_url, b->scope_schema_url);
 }
 
+/* How profiles come together. */
+struct manner {
+    enum otp_gather_mode mode;
+    bool squash;
+};
+
+/* In a scope all profiles have one range of time, so several flushes cannot be in one. */
+static bool has_range(const struct manner *how, const struct otp_gather_envelope *e,
+                      const struct otp_profile *p)
+{
+    return how->mode == OTP_GATHER_ADD ||
+           (e->time_ns == p->time_ns && e->duration_ns == p->duration_ns);
+}
+
 static bool find_envelope(struct otp_gather *g, const struct otp_profiles *m,
-                          const struct otp_scope *s, bool squash, size_t *out_envelope)
+                          const struct otp_profile *p, const struct manner *how,
+                          size_t *out_envelope)
 {
     struct otp_envelope_options e;
     memset(&e, 0, sizeof(e));
-    if (!read_envelope(g, m, s, &e)) {
+    if (!read_envelope(g, m, otp_profiles_scope(m, p->scope), &e)) {
         return false;
     }
     for (size_t i = 0; i < g->envelope_count; i++) {
-        if (envelope_equal(&g->envelopes[i].options, &e)) {
+        if (has_range(how, &g->envelopes[i], p) && envelope_equal(&g->envelopes[i].options, &e)) {
             *out_envelope = i;
             return true;
         }
     }
     g->sources++;
-    if (squash && g->envelope_count > 0) {
+    if (how->squash && g->envelope_count > 0) {
         keep_common(&g->envelopes[0].options, &e);
         *out_envelope = 0;
         return true;
@@ -117,7 +132,8 @@ static bool find_envelope(struct otp_gather *g, const struct otp_profiles *m,
         return false;
     }
     g->envelopes = to;
-    to[g->envelope_count].options = e;
+    to[g->envelope_count] = (struct otp_gather_envelope){
+        .options = e, .time_ns = p->time_ns, .duration_ns = p->duration_ns};
     *out_envelope = g->envelope_count++;
     return true;
 }
@@ -183,24 +199,23 @@ static bool mark_counting(struct otp_gather *g, const size_t *first, unsigned ch
     return ok;
 }
 
-static bool add_parts(struct otp_gather *g, enum otp_gather_mode mode, bool squash,
-                      const size_t *first, const unsigned char *counts, size_t *firsts)
+static bool add_parts(struct otp_gather *g, const struct manner *how, const size_t *first,
+                      const unsigned char *counts, size_t *firsts)
 {
     size_t sums = 0;
     for (size_t i = 0; i < g->set->message_count; i++) {
         const struct otp_profiles *m = g->set->messages[i];
         for (uint32_t k = 0; k < m->profiles.count; k++) {
             struct otp_gather_part *part = &g->parts[g->part_count];
-            if (mode == OTP_GATHER_ADD && !counts[first[i] + k]) {
+            if (how->mode == OTP_GATHER_ADD && !counts[first[i] + k]) {
                 g->dropped_snapshots++;
                 continue;
             }
             *part = (struct otp_gather_part){.message = i, .profile = k};
-            const struct otp_scope *s = otp_profiles_scope(m, otp_profiles_profile(m, k)->scope);
-            if (!find_envelope(g, m, s, squash, &part->envelope)) {
+            if (!find_envelope(g, m, otp_profiles_profile(m, k), how, &part->envelope)) {
                 return false;
             }
-            find_sum(g, part, firsts, &sums, mode);
+            find_sum(g, part, firsts, &sums, how->mode);
             g->part_count++;
         }
     }
@@ -210,9 +225,11 @@ static bool add_parts(struct otp_gather *g, enum otp_gather_mode mode, bool squa
 bool otp_gather_init(struct otp_gather *g, const struct otp_profile_set *set,
                      enum otp_gather_mode mode, bool squash)
 {
+    const struct manner how = {.mode = mode, .squash = squash};
     size_t total = 0;
     memset(g, 0, sizeof(*g));
     g->set = set;
+    g->mode = mode;
     otp_heap_init(&g->heap, SIZE_MAX / 2);
     otp_heap_prefer_huge(&g->heap);
     otp_arena_init(&g->arena, &g->heap);
@@ -225,7 +242,7 @@ bool otp_gather_init(struct otp_gather *g, const struct otp_profile_set *set,
     size_t *firsts = calloc(total + 1, sizeof(firsts[0]));
     g->parts = calloc(total + 1, sizeof(g->parts[0]));
     bool ok = first != NULL && counts != NULL && firsts != NULL && g->parts != NULL &&
-              mark_counting(g, first, counts) && add_parts(g, mode, squash, first, counts, firsts);
+              mark_counting(g, first, counts) && add_parts(g, &how, first, counts, firsts);
     if (ok) {
         qsort(g->parts, g->part_count, sizeof(g->parts[0]), compare_parts);
     }

@@ -18,9 +18,16 @@
 #include "tools/otelprof/product.h"
 #include "tools/otelprof/symbolizer.h"
 
-/* A resource with a scope. */
+enum otp_gather_mode {
+    OTP_GATHER_KEEP, /* each profile stays one */
+    OTP_GATHER_ADD   /* equal types of equal resource and scope become one */
+};
+
+/* A resource with a scope; where each profile stays one, those of one span of time: a flush. */
 struct otp_gather_envelope {
     struct otp_envelope_options options; /* texts borrowed from the set, arrays from the arena */
+    uint64_t time_ns;
+    uint64_t duration_ns;
 };
 
 /* One profile of the input. */
@@ -33,6 +40,7 @@ struct otp_gather_part {
 
 struct otp_gather {
     const struct otp_profile_set *set;
+    enum otp_gather_mode mode;
     struct otp_symbolizer *symbolizer; /* NULL: locations are told as they are */
     struct otp_heap heap;
     struct otp_arena arena;
@@ -48,11 +56,6 @@ struct otp_gather {
     uint64_t odd_times;
     uint64_t negative_lines;
     uint64_t made_ids; /* profiles of containers, which had none */
-};
-
-enum otp_gather_mode {
-    OTP_GATHER_KEEP, /* each profile stays one */
-    OTP_GATHER_ADD   /* equal types of equal resource and scope become one */
 };
 
 /* Plans it; squash: all under one resource, which keeps what all of them agree on. False: no

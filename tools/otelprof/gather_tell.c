@@ -268,6 +268,35 @@ static void choose_id(struct telling *t, const struct otp_gather_part *parts, si
     }
 }
 
+static bool same_text(struct otp_text a, struct otp_text b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.data, b.data, a.len) == 0);
+}
+
+/*
+ * The period of a sum of profiles with different ones is the first, for all sums of an envelope
+ * that count off the same: types that are views of the same samples stay so.
+ */
+static int64_t period_of(const struct telling *t, const struct otp_gather_part *part)
+{
+    const struct otp_profiles *m = t->g->set->messages[part->message];
+    const struct otp_profile *p = otp_profiles_profile(m, part->profile);
+    struct otp_text type = otp_profiles_string(m, p->period_type.type);
+    size_t first = part->message;
+    int64_t period = p->period;
+    for (size_t i = 0; i < t->g->part_count && t->g->mode == OTP_GATHER_ADD; i++) {
+        const struct otp_gather_part *other = &t->g->parts[i];
+        const struct otp_profiles *n = t->g->set->messages[other->message];
+        const struct otp_profile *q = otp_profiles_profile(n, other->profile);
+        if (other->envelope == part->envelope && other->message < first && q->period > 0 &&
+            same_text(otp_profiles_string(n, q->period_type.type), type)) {
+            first = other->message;
+            period = q->period;
+        }
+    }
+    return period;
+}
+
 static enum otp_status begin(struct telling *t, const struct otp_gather_part *parts, size_t count)
 {
     const struct otp_profiles *m = t->g->set->messages[parts->message];
@@ -280,7 +309,7 @@ static enum otp_status begin(struct telling *t, const struct otp_gather_part *pa
         .type_count = 1,
         .period_type = {.type = otp_profiles_string(m, p->period_type.type),
                         .unit = otp_profiles_string(m, p->period_type.unit)},
-        .period = p->period,
+        .period = period_of(t, parts),
     };
     bool has_attrs = gather_attrs(t, parts, count, &attrs);
     otp_map_fini(&attrs.map);
