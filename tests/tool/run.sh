@@ -139,11 +139,11 @@ equal "exit status for a command" 0 $?
 grep -q 'it can be profiled' out || bad "$(tail -n 2 out)"
 end
 
-begin "doctor of what is not there, or no file: one line, and the status of input that cannot be read"
+begin "doctor of a path to nothing, or to no file: one line, and the status of input that cannot be read"
 mkdir folder
 mkfifo fifo
 chmod +x fifo
-for command in /no/such/command no-such-command ./folder ./fifo; do
+for command in /no/such/command ./folder ./fifo; do
     for option in "" --json; do
         # shellcheck disable=SC2086
         "$run" doctor $option $command > out 2> err
@@ -152,6 +152,8 @@ for command in /no/such/command no-such-command ./folder ./fifo; do
         one_line err "$command"
     done
 done
+"$run" doctor no-such-command > out 2> err
+equal "exit status for a name that is not found" 1 $?
 : > plain
 "$run" doctor ./plain > out 2> err
 equal "exit status for a file that cannot be executed" 1 $?

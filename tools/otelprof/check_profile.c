@@ -90,8 +90,9 @@ static void check_values(struct otp_check *c, const struct otp_profile *p,
 }
 
 /*
- * A sample of OTEP-0239 has one value beside its times, so that what was seen of a stack with several
- * values, or with times and without, is several samples there: these rules are OTLP's alone.
+ * A sample of OTEP-0239 has one value beside its times, so that what was seen of a stack with
+ * several values, or with times and without, is several samples there: these rules are OTLP's
+ * alone.
  */
 static bool has_sample_rules(const struct otp_check *c)
 {

@@ -208,18 +208,18 @@ static bool judge(struct otp_target *t)
     return again;
 }
 
-/* A folder, a FIFO and the like. */
-static bool is_no_file(const char *path)
+/* A path that leads to no file: to nothing, a folder, a FIFO. A name alone is looked for, not read. */
+static bool is_no_file(const char *command)
 {
     struct stat st;
-    return strchr(path, '/') != NULL && stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+    return strchr(command, '/') != NULL && (stat(command, &st) != 0 || !S_ISREG(st.st_mode));
 }
 
 void otp_target_find(const char *command, struct otp_target *out_target)
 {
     memset(out_target, 0, sizeof(*out_target));
     if (!look_up(out_target, command, out_target->path, sizeof(out_target->path))) {
-        out_target->is_unread = out_target->kind == OTP_TARGET_NOT_FOUND || is_no_file(command);
+        out_target->is_unread = is_no_file(command);
         return;
     }
     memcpy(out_target->program, out_target->path, sizeof(out_target->program));
