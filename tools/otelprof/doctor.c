@@ -260,6 +260,6 @@ const struct otp_command otp_command_doctor = {
     .operands = "[COMMAND]",
     .summary = "tell what would happen here: versions, limits, the command's kind",
     .options = options,
-    .details = "Exit status 1: COMMAND will not be profiled; 3: it is a path to no readable file.\n",
+    .details = "Exit status 1: COMMAND will not be profiled; 3: it is a path to no such file.\n",
     .run = run_doctor,
 };

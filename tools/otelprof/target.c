@@ -208,7 +208,7 @@ static bool judge(struct otp_target *t)
     return again;
 }
 
-/* A path that leads to no file: to nothing, a folder, a FIFO. A name alone is looked for, not read. */
+/* A path that leads to nothing, a folder, a FIFO. A name alone is looked for, not read. */
 static bool is_no_file(const char *command)
 {
     struct stat st;
