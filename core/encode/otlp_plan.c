@@ -67,6 +67,7 @@ static void plan_type(struct otp_plan *p, const struct otp_plan_profile *sums,
     if (has_sums(sums->group, sums->type) || (p->options.keep_empty && !is_timed)) {
         p->profiles[p->profile_count] = *sums;
         p->profiles[p->profile_count++].folded = false;
+        timed.is_second = true;
     }
     if (is_timed) {
         p->profiles[p->profile_count++] = timed;

@@ -31,6 +31,7 @@ struct otp_plan_profile {
     const struct otp_group *group;
     size_t type;
     bool timed;            /* the observations, not the sums */
+    bool is_second;        /* timed, and the sums are a profile, too */
     bool folded;           /* counts the events too: observations of value 0 are kept */
     bool ones;             /* each observation's value is 1 */
     const uint32_t *order; /* timed: from otp_group_order() */

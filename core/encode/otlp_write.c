@@ -6,6 +6,7 @@
 #include "proto/otlp_profiles.pb-c.h"
 
 #include "core/base/annot.h"
+#include "core/base/map.h"
 #include "core/encode/value.h"
 #include "core/encode/pack.h"
 
@@ -350,6 +351,17 @@ static bool is_zero_id(const uint8_t id[16])
     return memcmp(id, zero, sizeof(zero)) == 0;
 }
 
+/* What was one profile and becomes two has one id for both: then the second one's is made of it. */
+static void id_of(const struct otp_plan_profile *p, uint8_t out_id[16])
+{
+    const struct otp_group_type *t = &p->group->types[p->type];
+    memcpy(out_id, t->id[p->timed], 16);
+    if (p->is_second && !is_zero_id(out_id) && memcmp(t->id[0], t->id[1], 16) == 0) {
+        uint64_t made[2] = {otp_hash_bytes(out_id, 16, 1), otp_hash_bytes(out_id, 16, 2)};
+        memcpy(out_id, made, 16);
+    }
+}
+
 /* All fields of the profile behind its samples. */
 static void write_profile_rest(const struct writer *w, const struct otp_plan_profile *p,
                                const struct otp_plan_range *range)
@@ -359,7 +371,7 @@ static void write_profile_rest(const struct writer *w, const struct otp_plan_pro
     PB(ValueType) period_type = PB_INIT(VALUE_TYPE);
     uint8_t id[16];
     opentelemetry__proto__profiles__v1development__profile__init(&rest);
-    memcpy(id, g->types[p->type].id[p->timed], sizeof(id));
+    id_of(p, id);
     fill_type(w, &g->period_type, &period_type);
     rest.time_unix_nano = range->time_ns;
     rest.duration_nano = range->duration_ns;

@@ -109,6 +109,32 @@ for via in a.otep239 a.otep239.zst a.jsonl; do
 done
 end
 
+begin "a profile that becomes two, of sums and of observations, has two ids"
+"$python" - "$here" << 'P'
+import sys
+sys.path.insert(0, sys.argv[1])
+import otlp_gen
+d = otlp_gen.good(stacks=4, depth=3)
+for p in d["profiles"]:
+    p["samples"][0].update(times=[p["time"] + 5, p["time"] + 7], values=[3, 4])
+with open("mixed.otlp", "wb") as f:
+    f.write(otlp_gen.encode(d))
+P
+for out in mixed2.otlp mixed2.jsonl; do
+    convert $out mixed.otlp
+    "$tool" check --strict $out > said 2>&1 || bad "$(cat said)"
+    convert mixed3.otlp $out
+    ids mixed3.otlp > got
+    equal "ids" "12 12" "$(wc -l < got) $(sort -u got | wc -l)"
+    ids mixed.otlp | while read -r id; do grep -q "$id" got || echo "$id"; done > missing
+    [ ! -s missing ] || bad "ids of the input that are gone: $(cat missing)"
+    for type in cpu inuse_space; do
+        equal "total of $type" "$("$tool" top --json -t $type mixed.otlp | grep '"total"')" \
+            "$("$tool" top --json -t $type $out | grep '"total"')"
+    done
+done
+end
+
 begin "profiles of a container of others, with one id or none, get ids of their own, and that is said"
 cat > foreign.py << 'P'
 import sys
