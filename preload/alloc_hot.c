@@ -15,7 +15,6 @@ OTP_EXPORT void *malloc(size_t size);
 OTP_EXPORT void free(void *p);
 OTP_EXPORT void *calloc(size_t count, size_t size);
 OTP_EXPORT void *realloc(void *p, size_t size);
-OTP_EXPORT void *reallocarray(void *p, size_t count, size_t size);
 OTP_EXPORT void *memalign(size_t alignment, size_t size);
 OTP_EXPORT void *aligned_alloc(size_t alignment, size_t size);
 OTP_EXPORT int posix_memalign(void **out, size_t alignment, size_t size);
@@ -54,11 +53,6 @@ void *realloc(void *p, size_t size)
         return otp_real.realloc(p, size);
     }
     return otp_enter_realloc(p, size);
-}
-
-void *reallocarray(void *p, size_t count, size_t size)
-{
-    return otp_enter_reallocarray(p, count, size);
 }
 
 void *memalign(size_t alignment, size_t size)

@@ -34,7 +34,6 @@ struct otp_real {
     void *(*memalign)(size_t alignment, size_t size);
     int (*posix_memalign)(void **out, size_t alignment, size_t size);
     void *(*aligned_alloc)(size_t alignment, size_t size);
-    void *(*reallocarray)(void *p, size_t count, size_t size);
     void *(*valloc)(size_t size);
     void *(*pvalloc)(size_t size);
     size_t (*malloc_usable_size)(void *p);

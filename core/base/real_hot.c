@@ -85,7 +85,6 @@ static const struct wanted wanted[] = {
     WANT("memalign", memalign),
     WANT("posix_memalign", posix_memalign),
     WANT("aligned_alloc", aligned_alloc),
-    WANT("reallocarray", reallocarray),
     WANT("valloc", valloc),
     WANT("pvalloc", pvalloc),
     WANT("malloc_usable_size", malloc_usable_size),

@@ -478,7 +478,6 @@ void *otp_alloc_release(void *p)
 void *otp_sampled_malloc(size_t size, const struct otp_regs *regs);
 void *otp_sampled_calloc(size_t count, size_t size, const struct otp_regs *regs);
 void *otp_sampled_realloc(void *p, size_t size, const struct otp_regs *regs);
-void *otp_sampled_reallocarray(void *p, size_t count, size_t size, const struct otp_regs *regs);
 void *otp_sampled_memalign(size_t alignment, size_t size, const struct otp_regs *regs);
 void *otp_sampled_aligned_alloc(size_t alignment, size_t size, const struct otp_regs *regs);
 int otp_sampled_posix_memalign(void **out, size_t alignment, size_t size,
@@ -547,16 +546,6 @@ void *otp_sampled_realloc(void *p, size_t size, const struct otp_regs *regs)
         end(t, q, size, regs);
     }
     return q;
-}
-
-void *otp_sampled_reallocarray(void *p, size_t count, size_t size, const struct otp_regs *regs)
-{
-    size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    return otp_sampled_realloc(p, bytes, regs);
 }
 
 /* A power of two up to a page can be met by a whole page; anything else is passed on as it is. */

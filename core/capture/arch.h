@@ -76,7 +76,6 @@ long otp_arch_clone_thread(unsigned long flags, void *stack_top, int *tid_word, 
 void *otp_enter_malloc(size_t size);
 void *otp_enter_calloc(size_t count, size_t size);
 void *otp_enter_realloc(void *p, size_t size);
-void *otp_enter_reallocarray(void *p, size_t count, size_t size);
 void *otp_enter_memalign(size_t alignment, size_t size);
 void *otp_enter_aligned_alloc(size_t alignment, size_t size);
 int otp_enter_posix_memalign(void **out, size_t alignment, size_t size);

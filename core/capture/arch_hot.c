@@ -181,7 +181,6 @@ __asm__(".text\n"
 ENTER(malloc, "rsi");
 ENTER(calloc, "rdx");
 ENTER(realloc, "rdx");
-ENTER(reallocarray, "rcx");
 ENTER(memalign, "rdx");
 ENTER(aligned_alloc, "rdx");
 ENTER(posix_memalign, "rcx");

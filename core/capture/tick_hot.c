@@ -144,15 +144,28 @@ static uint64_t tick_time(const struct tick *k, uint64_t due)
  * A timer's tick at a system call therefore stands for the time since the timer's tick before, even
  * for time that the event's ticks have booked: they are then ahead, and book less afterwards.
  * Elsewhere the timer has nothing to say, unless so much is due that no event can have come.
+ *
+ * What is booked twice for a moment lies between two of the timer's ticks. A span that reaches back
+ * farther than that and what is due has met a time in which signals were blocked: the first tick
+ * after it books all of that time, whoever's it is, and the other has no share in it.
  */
-static void share_out(struct tick *k, const ucontext_t *uc)
+static void share_out(struct tick *k, const ucontext_t *uc, bool is_timer)
 {
     struct otp_thread *t = k->thread;
+    uint64_t period_ns = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    uint64_t apart_ns =
+        period_ns > otp_settings.kernel_tick_ns ? period_ns : otp_settings.kernel_tick_ns;
     uint64_t due = otp_timer_due(t, k->cpu_now_ns);
     bool is_call = is_at_syscall(uc);
-    uint64_t seen_ns = is_call ? tick_time(k, due) : k->cpu_now_ns;
-    k->is_span = due <= FAR_BEHIND;
-    k->from_ns = is_call ? t->timer_seen_ns : seen_ns;
+    if (!is_timer && due * period_ns <= 2 * apart_ns) {
+        return;
+    }
+    uint64_t seen_ns = is_timer && is_call ? tick_time(k, due) : k->cpu_now_ns;
+    uint64_t reach_ns = due * period_ns + 2 * apart_ns;
+    uint64_t from_ns = seen_ns > reach_ns ? seen_ns - reach_ns : 0;
+    from_ns = from_ns > t->timer_seen_ns ? from_ns : t->timer_seen_ns;
+    k->is_span = is_timer && due <= FAR_BEHIND;
+    k->from_ns = is_call ? from_ns : seen_ns;
     k->to_ns = seen_ns;
     t->timer_seen_ns = seen_ns > t->timer_seen_ns ? seen_ns : t->timer_seen_ns;
 }
@@ -190,9 +203,9 @@ void otp_tick(int signo, siginfo_t *info, void *context)
         return;
     }
     struct tick k = {.thread = t, .signal = context, .cpu_now_ns = otp_sys_thread_cpu_ns()};
-    if (is_timer && otp_load_relaxed(&t->perf_fd) != 0) {
-        share_out(&k, context);
-    } else if (is_timer) {
+    if (otp_load_relaxed(&t->perf_fd) != 0) {
+        share_out(&k, context, is_timer);
+    } else {
         t->timer_seen_ns = k.cpu_now_ns; /* the event, when it comes, has no share in this time */
     }
     take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);

@@ -556,8 +556,7 @@ static bool is_all_told(uint64_t samples)
     uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
     return otp_load_acquire(&told.samples) == samples &&
            otp_load_relaxed(&told.live) == otp_live_count() &&
-           (!otp_settings.is_cpu_on ||
-            process_cpu_ns() - otp_load_relaxed(&told.cpu_ns) < period);
+           (!otp_settings.is_cpu_on || process_cpu_ns() - otp_load_relaxed(&told.cpu_ns) < period);
 }
 
 /* A program that tries one name after the other does not leave a file for each. */

@@ -48,6 +48,10 @@ while read -r what file; do
         esac
         settings="OTELPROF_CPU_HZ=1000"
         with "$order" "$host" argument
+        # Programs that call reallocarray, which allocators leave to the C library.
+        with "$order" ls /
+        with "$order" sed -n 1p /etc/passwd
+        with "$order" grep -c . /etc/passwd
         end
     done
 done << LIST

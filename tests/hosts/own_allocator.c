@@ -156,6 +156,12 @@ int main(void)
     works_alone();
     host_check(allocated == before + 100, "nobody allocates but the program");
     host_check(called == 0, "none of its names was called");
+    /* The C library's, which calls the realloc of whoever comes first. */
+    char *array = reallocarray(NULL, 10, 10);
+    array = reallocarray(array, 100, 10);
+    array = reallocarray(array, 10, 20);
+    host_check(array >= arena && array < arena + sizeof(arena), "an array is a block of its own");
+    free(array);
     is_main_there = 0;
     return host_end("an allocator of its own");
 }

@@ -47,6 +47,25 @@ burnt=$(truth ask)
 between "milliseconds" $((burnt - 50)) $((burnt + 100)) "$(($(judge totals $(files asks) | sed -n 's/^cpu //p') / 1000000))"
 end
 
+host blocks
+for hz in 100 1000 4000; do
+    for which in SIGPROF all; do
+        begin "time with blocked signals is counted once and leaves the time after it alone: $which, $hz"
+        settings="OTELPROF_CPU_HZ=$hz OTELPROF_HEAP=false TRUTH=$d/truth"
+        # shellcheck disable=SC2046
+        prof "$host" $([ $which = SIGPROF ] || echo all)
+        equal "exit status" 0 "$status"
+        strict
+        burnt=$(($(truth burn_open) + $(truth burn_blocked)))
+        between "milliseconds" $((burnt - 25)) $((burnt + 35)) \
+            "$(($(judge totals $(files blocks) | sed -n 's/^cpu //p') / 1000000))"
+        burnt=$(truth burn_open)
+        between "milliseconds in burn_open" $((burnt - 60)) $((burnt + 60)) \
+            "$(($(judge site cpu burn_open $(files blocks)) / 1000000))"
+        end
+    done
+done
+
 host afterwards
 for engine in "timer 100" "timer 1000" "perf 1000"; do
     begin "what runs when a thread has left its start routine: $engine"

@@ -252,16 +252,16 @@ static const struct {
     {"\x2a\x04\x0a\x02\x3a\x00", 6, 1, false}, /* the second has none */
     {"\x3a\x10"
      "0123456789abcdef",
-     18, 1, true},              /* no array */
+     18, 1, true},            /* no array */
     {"\x2a\x00", 2, 1, true}, /* too few */
     {"\x2a\x28\x0a\x12\x3a\x10"
      "0123456789abcdef"
      "\x0a\x12\x3a\x10"
      "0123456789abcdef",
-     42, 1, true}, /* too many */
-    {"\x2a\x07\x0a\x05\x3a\x03xyz", 9, 1, true},  /* too short */
-    {"\x2a\x05\x0a\x03\x0a\x01x", 7, 1, true},    /* a text */
-    {"\x2a\x04\x0a\x02\x18\x07", 6, 1, true},     /* a number */
+     42, 1, true},                               /* too many */
+    {"\x2a\x07\x0a\x05\x3a\x03xyz", 9, 1, true}, /* too short */
+    {"\x2a\x05\x0a\x03\x0a\x01x", 7, 1, true},   /* a text */
+    {"\x2a\x04\x0a\x02\x18\x07", 6, 1, true},    /* a number */
 };
 
 START_TEST(test_ids_of_the_other_types)

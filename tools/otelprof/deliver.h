@@ -21,7 +21,7 @@ struct otp_delivery {
     size_t request_max; /* bytes of one message */
     uint64_t timeout_ns;
     bool has_told_wait; /* one line says that it waits, and for what */
-    char why[1024]; /* of the last failure */
+    char why[1024];     /* of the last failure */
 };
 
 enum otp_delivered {

@@ -41,7 +41,7 @@ struct stated {
 struct attr_list {
     struct otp_attr *items;
     size_t count;
-    struct otp_map map;   /* of losses */
+    struct otp_map map;    /* of losses */
     struct otp_buf losses; /* struct stated */
 };
 
@@ -255,8 +255,7 @@ static void make_id(struct telling *t, const struct otp_gather_part *parts, size
 static void choose_id(struct telling *t, const struct otp_gather_part *parts, size_t count)
 {
     const struct otp_profiles *m = t->g->set->messages[parts->message];
-    struct otp_text id =
-        otp_profiles_text(m, otp_profiles_profile(m, parts->profile)->profile_id);
+    struct otp_text id = otp_profiles_text(m, otp_profiles_profile(m, parts->profile)->profile_id);
     bool has_one_id = m->source == OTP_SOURCE_OTEP239 && t->p->otlp != NULL;
     if (count == 1 && id.len == sizeof(t->p->next_id)) {
         memcpy(t->p->next_id, id.data, id.len);
