@@ -31,4 +31,7 @@ struct otp_dynsym otp_dynsym_find(const char *name, const void *own_dynamic);
  */
 void *otp_dynsym_find_in(uintptr_t bias, const void *dynamic, const char *name, bool *out_stays);
 
+/* Whether the program's C library is glibc. Context: any. */
+bool otp_dynsym_is_glibc(void);
+
 #endif

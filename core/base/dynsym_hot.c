@@ -159,9 +159,14 @@ static const struct link_map *map_after(const struct link_map *first, const void
     return first;
 }
 
+bool otp_dynsym_is_glibc(void)
+{
+    return &_r_debug != NULL;
+}
+
 static const struct link_map *first_map(void)
 {
-    if (&_r_debug != NULL) {
+    if (otp_dynsym_is_glibc()) {
         return _r_debug.r_map;
     }
     return &_dl_debug_addr != NULL && _dl_debug_addr != NULL ? _dl_debug_addr->r_map : NULL;

@@ -42,6 +42,9 @@ void otp_signals_before_mask(int how, const sigset_t *set);
 void otp_signals_after(int signo);
 /* Finds out whether a signal of ours was taken by a way that is not interposed. Context: worker. */
 void otp_signals_check(void);
+/* The same for the tick alone, by a thread of the host: the worker may not be there yet, as long as
+ * no tick leads to us. Context: hot. */
+void otp_signals_check_tick(void);
 /* In a fork child: whoever held the lock is not there. Context: init. */
 void otp_signals_forget_lock(void);
 /*

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include "core/base/atomic.h"
+#include "core/base/counters.h"
+#include "core/base/dynsym.h"
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
@@ -19,6 +21,7 @@
     62 /* real-time signals are tried from here down; libcs take from the other end                \
         */
 #define RT_LAST 36
+#define RT_LAST_OF_GLIBC 34 /* one that musl keeps to itself; Go's runtime leaves no other */
 #define KERNEL_DEFAULT ((handler_fn)0)
 #define KERNEL_IGNORE ((handler_fn)1)
 
@@ -150,7 +153,8 @@ static bool take_any_tick(void)
     if (take_tick(SIGPROF)) {
         return true;
     }
-    for (int signo = RT_FIRST; signo >= RT_LAST; signo--) {
+    int last = otp_dynsym_is_glibc() ? RT_LAST_OF_GLIBC : RT_LAST;
+    for (int signo = RT_FIRST; signo >= last; signo--) {
         if (take_tick(signo)) {
             return true;
         }
@@ -363,6 +367,8 @@ static void give_up_tick(bool is_taken)
     move_shields(old.signo, has_signal ? ticks.signo : 0);
     if (!has_signal) {
         otp_store_release(&ticks.is_ours, 0);
+        otp_count(OTP_COUNT_TIMERS, OTP_OF_CPU, 1);
+        otp_settings.need_worker(); /* says so */
     }
     if (!is_taken) {
         old.is_ours = 1;
@@ -428,6 +434,20 @@ static bool has_handler(int signo, handler_fn handler)
 {
     struct kernel_action now;
     return !set_action(signo, NULL, &now) || now.handler == handler;
+}
+
+void otp_signals_check_tick(void)
+{
+    struct held_mask mask;
+    if (otp_load_relaxed(&ticks.is_ours) == 0 || has_handler(ticks.signo, otp_tick) ||
+        is_vfork_child()) {
+        return;
+    }
+    lock(&mask);
+    if (otp_load_relaxed(&ticks.is_ours) != 0 && !has_handler(ticks.signo, otp_tick)) {
+        give_up_tick(true);
+    }
+    unlock(&mask);
 }
 
 void otp_signals_check(void)

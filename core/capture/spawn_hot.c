@@ -9,6 +9,7 @@
 #include "core/base/real.h"
 #include "core/base/sys.h"
 #include "core/capture/capture.h"
+#include "core/capture/signals.h"
 #include "core/capture/timer.h"
 
 #define FALLBACK_STACK ((size_t)2 << 20) /* glibc's when the limit is infinite */
@@ -28,6 +29,7 @@ static struct otp_thread *prepare(void *(*start)(void *), void *arg, size_t stac
     if (!otp_capture_is_on()) {
         return NULL;
     }
+    otp_signals_check_tick();
     struct otp_thread *t = otp_thread_claim();
     if (t != NULL) {
         otp_thread_prepare(t, start, arg, stack_bytes);

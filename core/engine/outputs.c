@@ -40,13 +40,13 @@ struct output {
         struct otp_sink_file file;
         union otp_peer peer;
     } sink;
-    bool has_peer;         /* which member of the union */
-    bool is_served;        /* has the flush under way, or will not have it */
+    bool has_peer;          /* which member of the union */
+    bool is_served;         /* has the flush under way, or will not have it */
     enum otp_status unmade; /* why not yet */
-    bool has_promised;     /* of a file: the log says that its profiles are kept */
-    uint64_t failing_ns;   /* of a file: when it began to fail; 0: it does not */
-    struct otp_line cause; /* of the last failure, while the process ends; empty: none */
-    size_t request_max;    /* bytes before compression; a larger message goes out in parts */
+    bool has_promised;      /* of a file: the log says that its profiles are kept */
+    uint64_t failing_ns;    /* of a file: when it began to fail; 0: it does not */
+    struct otp_line cause;  /* of the last failure, while the process ends; empty: none */
+    size_t request_max;     /* bytes before compression; a larger message goes out in parts */
     struct kept *oldest;
     struct kept *newest;
     size_t kept_bytes;

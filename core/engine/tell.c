@@ -332,8 +332,7 @@ static void admit_stack(struct otp_account *a, void *arg)
     if (a->tag_number == OTP_LEDGER_NOT_NUMBERED || a->stack->is_admitted != 0) {
         return;
     }
-    if (take_room(&t->heap_room,
-                  STACK_COST + (size_t)a->stack->depth * FRAME_COST + SAMPLE_COST)) {
+    if (take_room(&t->heap_room, STACK_COST + (size_t)a->stack->depth * FRAME_COST + SAMPLE_COST)) {
         a->stack->is_admitted = 1;
     } else {
         count_loss(t, OTP_COUNT_WORKER_MEMORY, OTP_OF_HEAP, 1);
@@ -455,8 +454,7 @@ void otp_tell_last(const struct otp_account *a, struct otp_tags *tags, struct ot
         .frames = a->stack->frames,
         .depth = a->stack->depth,
         .context = a->context,
-        .count =
-            less(otp_load_relaxed(&a->alloc_objects), otp_load_relaxed(&a->told_objects)),
+        .count = less(otp_load_relaxed(&a->alloc_objects), otp_load_relaxed(&a->told_objects)),
         .cpu_ns = less(otp_load_relaxed(&a->alloc_bytes), otp_load_relaxed(&a->told_bytes)),
         .time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0,
     };

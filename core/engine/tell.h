@@ -30,13 +30,13 @@ struct otp_tell {
     uint64_t time_ns;
     uint64_t duration_ns;
     struct otp_tags *tags;
-    struct otp_tell_room time_room; /* of the time profiles */
-    struct otp_tell_room heap_room; /* of the heap profiles */
+    struct otp_tell_room time_room;              /* of the time profiles */
+    struct otp_tell_room heap_room;              /* of the heap profiles */
     uint64_t counted[OTP_OF_END][OTP_COUNT_END]; /* losses of this visit */
-    uint64_t tag_dropped_attrs;      /* of tags of the ledger */
-    uint32_t interval;               /* that the heap visit is about */
-    enum otp_status status;          /* of the heap visit */
-    uint64_t dropped_attrs;          /* of it */
+    uint64_t tag_dropped_attrs;                  /* of tags of the ledger */
+    uint32_t interval;                           /* that the heap visit is about */
+    enum otp_status status;                      /* of the heap visit */
+    uint64_t dropped_attrs;                      /* of it */
 };
 
 /* Begins a flush whose other fields are set: there is room for everything, and every account that

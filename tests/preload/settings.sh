@@ -2,6 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # settings.sh: what the variables switch on and off, and that a value that cannot be understood costs one line.
 . "$(dirname "$0")/../common.sh"
+begin "a program that takes every signal loses the CPU profile, and it is said once"
+host takes_all
+settings="OTELPROF_HEAP_INTERVAL=1k"
+prof "$host"
+equal "exit status" 0 "$status"
+strict
+equal "types" "alloc_objects alloc_space inuse_objects inuse_space" \
+    "$(judge totals $(files takes_all) | cut -d ' ' -f 1 | sort | xargs)"
+one_line "$d/prof.err" "no CPU profile" signal
+end
+
 host ends
 
 # A malformed value: the program runs on and is profiled, and stderr has one line that names variable and value.
