@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * syscall(2), only to see a program forbid itself system calls (seccomp has no other name in libc)
- * or change its namespaces, or end without libc.
+ * or change its namespaces, or end or be replaced without libc.
  * It must not leave a frame on the stack: some of its calls return twice. So it is a jump, written
  * by hand.
  */
@@ -60,6 +60,19 @@ void otp_syscall_exit(long number, long status)
     __builtin_unreachable();
 }
 
+long otp_syscall_exec(long number, long a, long b, long c, long d, long e);
+
+/* execve and execveat, as libc's functions of these names. */
+long otp_syscall_exec(long number, long a, long b, long c, long d, long e)
+{
+    otp_real_init();
+    bool is_held = otp_engine_before_exec();
+    long r = otp_real.syscall(number, a, b, c, d, e);
+    otp_engine_after_exec(is_held);
+    return r;
+}
+
+_Static_assert(SYS_execve == 59 && SYS_execveat == 322, "the numbers in the assembly below");
 _Static_assert(SYS_seccomp == 317 && SYS_unshare == 272 && SYS_setns == 308 &&
                    SYS_exit_group == 231 && SYS_exit == 60,
                "the numbers in the assembly below");
@@ -80,6 +93,10 @@ __asm__(".text\n"
         "    je otp_syscall_exit\n"
         "    cmp $60, %rdi\n"
         "    je otp_syscall_exit\n"
+        "    cmp $59, %rdi\n"
+        "    je otp_syscall_exec\n"
+        "    cmp $322, %rdi\n"
+        "    je otp_syscall_exec\n"
         "    test %r11, %r11\n"
         "    jz 1f\n"
         "    jmp *%r11\n"

@@ -45,8 +45,9 @@ struct owned {
 static struct owned ticks;
 static struct owned toggle; /* starts and stops */
 static void (*toggle_callback)(void);
-static struct owned deadly[] = {
-    {.signo = SIGTERM}, {.signo = SIGINT}, {.signo = SIGHUP}, {.signo = SIGPIPE}};
+static struct owned deadly[] = {{.signo = SIGTERM}, {.signo = SIGINT},  {.signo = SIGHUP},
+                                {.signo = SIGPIPE}, {.signo = SIGALRM}, {.signo = SIGUSR1},
+                                {.signo = SIGUSR2}};
 static uint64_t host_signals; /* bit per signal that the host has shown interest in */
 static uint64_t shielded;     /* bit per signal whose handler has the tick blocked by us */
 static uint32_t is_locked;    /* while what is ours changes hands */

@@ -4,7 +4,9 @@
 /* host: rows B67 R6 */
 /* host: set OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000 OTELPROF_INTERVAL=20ms */
 /* host: sees alloc_objects lives */
-/* host: runs SEGV|BUS|ILL|FPE|TERM|INT|HUP|PIPE|KILL|ABRT|write|stack|thread-SEGV|thread-TERM */
+/* host: runs
+ * SEGV|BUS|ILL|FPE|TERM|INT|HUP|PIPE|ALRM|USR1|USR2|KILL|ABRT|write|stack|thread-SEGV|thread-TERM
+ */
 #include "host.h"
 
 #include <dirent.h>
@@ -35,9 +37,9 @@ static void die(const char *how)
     static const struct {
         const char *name;
         int signo;
-    } by_name[] = {{"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP},
-                   {"PIPE", SIGPIPE}, {"KILL", SIGKILL}, {"ABRT", SIGABRT},
-                   {"ILL", SIGILL},   {"FPE", SIGFPE},   {"BUS", SIGBUS}};
+    } by_name[] = {{"TERM", SIGTERM}, {"INT", SIGINT},   {"HUP", SIGHUP},   {"PIPE", SIGPIPE},
+                   {"ALRM", SIGALRM}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"KILL", SIGKILL},
+                   {"ABRT", SIGABRT}, {"ILL", SIGILL},   {"FPE", SIGFPE},   {"BUS", SIGBUS}};
     for (size_t i = 0; i < HOST_LEN(by_name); i++) {
         if (strcmp(how, by_name[i].name) == 0) {
             kill(getpid(), by_name[i].signo);

@@ -90,10 +90,18 @@ static void way_main_leaves(void)
     pthread_exit(NULL);
 }
 
-static void way_term(void)
-{
-    raise(SIGTERM);
-}
+#define WAY_OF_SIGNAL(name)                                                                        \
+    static void way_##name(void)                                                                   \
+    {                                                                                              \
+        raise(SIG##name);                                                                          \
+    }
+WAY_OF_SIGNAL(TERM)
+WAY_OF_SIGNAL(INT)
+WAY_OF_SIGNAL(HUP)
+WAY_OF_SIGNAL(PIPE)
+WAY_OF_SIGNAL(ALRM)
+WAY_OF_SIGNAL(USR1)
+WAY_OF_SIGNAL(USR2)
 
 static void way_kernel(void)
 {
@@ -146,6 +154,16 @@ static void way_execveat(void)
     puts(errno == ENOSYS ? "execveat is not there" : "execveat fails");
 }
 
+static void way_kernel_execve(void)
+{
+    syscall(SYS_execve, path, next, environ);
+}
+
+static void way_kernel_execveat(void)
+{
+    syscall(SYS_execveat, AT_FDCWD, path, next, environ, 0);
+}
+
 static void way_failed_exec(void)
 {
     int r = execl("/nonexistent/program", "x", (char *)NULL);
@@ -185,7 +203,13 @@ static const struct way ways[] = {
     {"quick_exit", way_quick},
     {"abort", way_abort},
     {"thread", way_thread_exit},
-    {"TERM", way_term},
+    {"TERM", way_TERM},
+    {"INT", way_INT},
+    {"HUP", way_HUP},
+    {"PIPE", way_PIPE},
+    {"ALRM", way_ALRM},
+    {"USR1", way_USR1},
+    {"USR2", way_USR2},
     {"missing", way_missing},
     {"missing-news", way_missing_news},
     {"exit_group", way_kernel},
@@ -199,6 +223,8 @@ static const struct way ways[] = {
     {"execle", way_execle},
     {"fexecve", way_fexecve},
     {"execveat", way_execveat},
+    {"kernel-execve", way_kernel_execve},
+    {"kernel-execveat", way_kernel_execveat},
     {"failed-exec", way_failed_exec},
 };
 

@@ -28,7 +28,7 @@ for way in return exit _exit _Exit quick_exit abort exit_group thread; do
     one $way 1 1
 done
 one main-leaves 1 2
-for way in execve execv execvp execvpe execl execlp execle fexecve execveat; do
+for way in execve execv execvp execvpe execl execlp execle fexecve execveat kernel-execve kernel-execveat; do
     one $way 2 2
 done
 one failed-exec 2 2
@@ -56,13 +56,8 @@ equal "blocks in use at the end" 62 "$(judge site inuse_objects ends_allocate $(
 equal "blocks allocated" 64 "$(judge site alloc_objects ends_allocate $(files ends))"
 end
 
-# A signal that the program sends itself: the end itself must be as ever.
-for way in TERM; do
-    begin "the program ends as ever by $way"
-    bare "$host" $way
-    prof "$host" $way
-    same
-    no_rest
-    end
+# A signal that the program sends itself.
+for way in TERM INT HUP PIPE ALRM USR1 USR2; do
+    one $way 1 1
 done
 finish

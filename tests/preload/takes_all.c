@@ -6,6 +6,7 @@
 #include <time.h>
 
 static volatile unsigned long sink;
+void *volatile kept;
 
 static void on_signal(int signo)
 {
@@ -17,7 +18,6 @@ int main(void)
     for (int signo = 1; signo < NSIG; signo++) {
         (void)signal(signo, on_signal);
     }
-    static void *volatile kept;
     kept = malloc(3000000);
     for (clock_t end = clock() + CLOCKS_PER_SEC / 2; clock() < end;) {
         sink++;

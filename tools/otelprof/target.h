@@ -22,7 +22,7 @@ enum otp_target_kind {
 struct otp_target {
     enum otp_target_kind kind;
     bool is_script;
-    bool is_unread; /* the path leads to no file, or to one that cannot be read */
+    bool is_unread;                  /* the path leads to no file, or to one that cannot be read */
     char path[OTP_TARGET_PATH];      /* the command as it was found */
     char program[OTP_TARGET_PATH];   /* the program that runs: the interpreter of a script */
     char why[OTP_TARGET_PATH + 160]; /* in words */
