@@ -10,6 +10,7 @@
 enum {
     DATA_RESOURCE_PROFILES = 1,
     DATA_DICTIONARY = 2,
+    RESOURCE_PROFILES_RESOURCE = 1,
     RESOURCE_PROFILES_SCOPE_PROFILES = 2,
     SCOPE_PROFILES_SCOPE = 1,
     SCOPE_PROFILES_PROFILES = 2,
@@ -417,6 +418,9 @@ static bool gather_profile_attrs(struct emitter *e)
     p->numbers.count = 0;
     p->labels.count = 0;
     for (uint32_t i = 0; i < p->comments.count; i++) {
+        if (otp_pprof_is_origin(p, comments[i])) {
+            continue;
+        }
         const struct otp_pprof_value v = {.key = otp_pprof_word(p, OTP_WORD_COMMENT),
                                           .text = (uint32_t)comments[i],
                                           .kind = OTP_VALUE_STRING};
@@ -530,8 +534,14 @@ bool otp_pprof_emit(struct otp_pprof *p, struct otp_emit *out)
     struct emitter e = {.p = p, .out = out};
     uint32_t first = default_type(&e);
     size_t resource = otp_emit_open(out, DATA_RESOURCE_PROFILES);
+    if (p->has_origin) {
+        size_t attrs = otp_emit_open(out, RESOURCE_PROFILES_RESOURCE);
+        otp_pprof_put_resource(p, out);
+        otp_emit_close(out, attrs);
+    }
     size_t scopes = otp_emit_open(out, RESOURCE_PROFILES_SCOPE_PROFILES);
     size_t scope = otp_emit_open(out, SCOPE_PROFILES_SCOPE);
+    otp_pprof_put_scope(p, out);
     put_scope_attrs(&e, first);
     otp_emit_close(out, scope);
     for (uint32_t i = 0; i < p->types.count; i++) {

@@ -8,6 +8,7 @@
 
 #include "core/base/heap.h"
 #include "core/base/map.h"
+#include "core/base/origin.h"
 #include "core/decode/emit.h"
 #include "core/decode/model.h"
 #include "core/decode/vec.h"
@@ -86,6 +87,8 @@ struct otp_pprof {
     int64_t period;
     int64_t default_type;
     int64_t doc_url;
+    struct otp_origin origin; /* the process, when one comment tells it */
+    bool has_origin;
 
     /* What samples and attributes refer to. */
     struct otp_vec samples; /* struct otp_pprof_sample */
@@ -127,6 +130,13 @@ bool otp_pprof_attribute(struct otp_pprof *p, const struct otp_pprof_value *valu
 uint32_t otp_pprof_unit(const struct otp_pprof_value *values, uint32_t count);
 /* Takes the labels of a span, if there are such, out of p->labels: the link (from 1), 0: none. */
 bool otp_pprof_take_link(struct otp_pprof *p, uint32_t *out_link);
+/* Finds the comment that tells the process; false: no room. */
+bool otp_pprof_read_origin(struct otp_pprof *p);
+/* Is that comment (a number of a string) one that tells the process? Then it is none besides. */
+bool otp_pprof_is_origin(const struct otp_pprof *p, int64_t comment);
+/* Writes the fields of a Resource, and of an InstrumentationScope, that it tells. */
+void otp_pprof_put_resource(const struct otp_pprof *p, struct otp_emit *out);
+void otp_pprof_put_scope(const struct otp_pprof *p, struct otp_emit *out);
 /* Reads all samples. */
 bool otp_pprof_read_samples(struct otp_pprof *p);
 /* Writes all of it as OTLP. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/base/fmt.h"
+#include "core/encode/origin.h"
 #include "core/encode/pprof_plan.h"
 #include "core/encode/pprof_write.h"
 #include "core/encode/store.h"
@@ -31,6 +33,28 @@ static void keep_order(struct otp_pprof_frame *f, const struct otp_attr *a)
     }
 }
 
+/* The comment with the process, when the resource tells it. */
+static enum otp_status keep_origin(struct otp_pprof_builder *b, const struct otp_pprof_options *o)
+{
+    char pid[OTP_FMT_NUMBER_MAX];
+    struct otp_origin origin;
+    struct otp_buf line;
+    otp_origin_of(o->resource_attrs, o->resource_attr_count, pid, &origin);
+    if (!otp_origin_is_known(&origin)) {
+        return OTP_OK;
+    }
+    origin.field[OTP_ORIGIN_SCOPE_NAME] = o->scope_name;
+    origin.field[OTP_ORIGIN_SCOPE_VERSION] = o->scope_version;
+    otp_buf_init(&line, b->heap, SIZE_MAX / 2);
+    enum otp_status status = OTP_NO_MEMORY;
+    if (otp_origin_write(&origin, &line)) {
+        status = otp_dict_string(
+            &b->store.dict, otp_text_make((const char *)line.data, line.len), &b->frame.origin);
+    }
+    otp_buf_fini(&line);
+    return status;
+}
+
 static enum otp_status keep_options(struct otp_pprof_builder *b, const struct otp_pprof_options *o)
 {
     struct otp_dict *d = &b->store.dict;
@@ -49,6 +73,7 @@ static enum otp_status keep_options(struct otp_pprof_builder *b, const struct ot
     OTP_TRY(otp_dict_string(d, o->default_type, &f->usual_type));
     OTP_TRY(otp_dict_string(d, o->main_file, &f->main_file));
     OTP_TRY(otp_dict_string(d, o->timestamp_label, &f->timestamp_label));
+    OTP_TRY(keep_origin(b, o));
     f->mark_symbols = o->mark_symbols;
     b->plan.with_times = f->timestamp_label != 0;
     b->plan.base.keep_empty = o->keep_empty;

@@ -26,6 +26,12 @@ struct otp_pprof_options {
     /* pprof.scope.default_sample_type and pprof.scope.sample_type_order count, others do not. */
     const struct otp_attr *scope_attrs;
     size_t scope_attr_count;
+    /* What of it tells the process becomes a comment, with what wrote the profile; see
+     * docs/FORMATS.md. May be empty. */
+    const struct otp_attr *resource_attrs;
+    size_t resource_attr_count;
+    struct otp_text scope_name;
+    struct otp_text scope_version;
     /* Name of the default type where the scope says neither default nor order and the profile has
      * it; may be empty: then readers take the last type. */
     struct otp_text default_type;

@@ -518,6 +518,9 @@ static void fill_rest(struct writer *w, PB(Profile) * p, PB(ValueType) * period_
         fill_period(w, g, p, period_type);
         otp_words_add_comments(&w->words, g->attrs);
     }
+    if (w->frame->origin != 0) {
+        otp_words_add_comment(&w->words, w->frame->origin);
+    }
     struct otp_plan_range range = otp_plan_range_of_all(base->store);
     p->time_nanos = (int64_t)range.time_ns;
     p->duration_nanos = (int64_t)range.duration_ns;

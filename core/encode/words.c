@@ -110,6 +110,11 @@ static void add_comment(struct otp_words *w, uint32_t text)
     w->comments[w->comment_count++] = text;
 }
 
+void otp_words_add_comment(struct otp_words *w, uint32_t string)
+{
+    add_comment(w, otp_words_string(w, string));
+}
+
 /* A list of texts, or one text. */
 void otp_words_add_comments(struct otp_words *w, uint32_t list)
 {

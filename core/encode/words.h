@@ -60,6 +60,8 @@ const struct otp_dict_attr *otp_words_find(const struct otp_words *w, uint32_t l
 uint32_t otp_words_text(const struct otp_words *w, uint32_t list, enum otp_pprof_key key);
 /* Is there such a flag, and set? */
 bool otp_words_is_true(const struct otp_words *w, uint32_t list, enum otp_pprof_key key);
+/* Adds a comment, a string of the dictionary, unless it is there. */
+void otp_words_add_comment(struct otp_words *w, uint32_t string);
 /* Adds the comments of a list of attributes, each text once. */
 void otp_words_add_comments(struct otp_words *w, uint32_t list);
 

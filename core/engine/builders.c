@@ -79,6 +79,10 @@ static struct otp_text main_file(const struct otp_builders_options *options)
 static bool open_pprof(struct otp_heap *heap, const struct otp_builders_options *options)
 {
     const struct otp_pprof_options o = {
+        .resource_attrs = options->resource_attrs,
+        .resource_attr_count = options->resource_attr_count,
+        .scope_name = otp_text_of("libotelprof"),
+        .scope_version = otp_text_of(OTP_VERSION),
         .default_type = otp_text_of("cpu"),
         .main_file = main_file(options),
         .timestamp_label = otp_text_of(options->has_timestamps ? "end_timestamp_ns" : NULL),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/encode/origin.h"
 #include "tools/otelprof/attr_of.h"
 #include "tools/otelprof/pick.h"
 
@@ -78,9 +79,47 @@ static void keep_common_text(struct otp_text *a, struct otp_text b)
     }
 }
 
-/* Leaves in a what it has in common with b. */
+/* Do both tell the same process, or neither one? */
+static bool same_process(const struct otp_envelope_options *a, const struct otp_envelope_options *b)
+{
+    char pids[2][OTP_FMT_NUMBER_MAX];
+    struct otp_origin x;
+    struct otp_origin y;
+    bool same = true;
+    otp_origin_of(a->resource_attrs, a->resource_attr_count, pids[0], &x);
+    otp_origin_of(b->resource_attrs, b->resource_attr_count, pids[1], &y);
+    for (size_t i = 0; i < OTP_ORIGIN_FIELDS; i++) {
+        same = same && text_equal(x.field[i], y.field[i]);
+    }
+    return same;
+}
+
+static bool is_key(const struct otp_attr *a, const char *key)
+{
+    return text_equal(a->key, otp_text_of(key));
+}
+
+/* Takes away what names a process. */
+static void forget_process(struct otp_envelope_options *e)
+{
+    struct otp_attr *attrs = (struct otp_attr *)(uintptr_t)e->resource_attrs;
+    size_t kept = 0;
+    for (size_t i = 0; i < e->resource_attr_count; i++) {
+        if (!is_key(&attrs[i], otp_origin_keys[OTP_ORIGIN_PID]) &&
+            !is_key(&attrs[i], otp_origin_keys[OTP_ORIGIN_INSTANCE])) {
+            attrs[kept++] = attrs[i];
+        }
+    }
+    e->resource_attr_count = kept;
+}
+
+/* Leaves in a what it has in common with b. Of several processes it is none: not one that has the
+ * process id of all of them. */
 static void keep_common(struct otp_envelope_options *a, const struct otp_envelope_options *b)
 {
+    if (!same_process(a, b)) {
+        forget_process(a);
+    }
     a->resource_attr_count =
         common_attrs((struct otp_attr *)(uintptr_t)a->resource_attrs, a->resource_attr_count,
                      b->resource_attrs, b->resource_attr_count);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/annot.h"
+#include "core/encode/origin.h"
 #include "tools/otelprof/show.h"
 
 #define NAMES_SHOWN 8U
@@ -36,7 +37,9 @@ struct otp_losses {
     uint64_t ids;
     uint64_t payloads;
     uint64_t bare_lines; /* lines without a function */
-    uint32_t carried;    /* a list of attributes that are all carried */
+    char pid[OTP_FMT_NUMBER_MAX];
+    struct otp_origin origin; /* what is carried of it; empty: none */
+    uint32_t carried;         /* a list of attributes that are all carried */
 };
 
 static bool text_is(struct otp_text t, const char *s)
@@ -145,18 +148,53 @@ static void count_dictionary(struct otp_losses *l)
     }
 }
 
+/* Is that attribute of a resource in the comment that tells the process? */
+static bool tells_process(const struct otp_losses *l, struct otp_text key)
+{
+    bool is_told = false;
+    for (size_t i = 0; i <= OTP_ORIGIN_HOST; i++) {
+        is_told = is_told || (l->origin.field[i].len > 0 && text_is(key, otp_origin_keys[i]));
+    }
+    return is_told;
+}
+
+/* So is the name of the scope, with its version. */
+static bool tells_scope(const struct otp_losses *l, struct otp_text name)
+{
+    struct otp_text told = l->origin.field[OTP_ORIGIN_SCOPE_NAME];
+    return name.len == told.len && memcmp(name.data, told.data, name.len) == 0;
+}
+
+/* The process that all of it is of, if it is of one. */
+static void find_origin(const struct otp_gather *g, struct otp_losses *l)
+{
+    const struct otp_envelope_options *e = &g->envelopes[0].options;
+    if (g->envelope_count == 0) {
+        return;
+    }
+    otp_origin_of(e->resource_attrs, e->resource_attr_count, l->pid, &l->origin);
+    if (otp_origin_is_known(&l->origin)) {
+        l->origin.field[OTP_ORIGIN_SCOPE_NAME] = e->scope_name;
+    } else {
+        memset(&l->origin, 0, sizeof(l->origin));
+    }
+}
+
 static void count_around(struct otp_losses *l)
 {
     for (uint32_t i = 0; i < l->m->resources.count; i++) {
         struct otp_slice attrs = otp_profiles_resource(l->m, i)->attrs;
         for (uint32_t k = 0; k < attrs.count; k++) {
-            add_name(&l->names[LOST_RESOURCE_ATTRS],
-                     otp_profiles_key(l->m, otp_profiles_keyvalue(l->m, attrs.first + k)));
+            struct otp_text key =
+                otp_profiles_key(l->m, otp_profiles_keyvalue(l->m, attrs.first + k));
+            if (!tells_process(l, key)) {
+                add_name(&l->names[LOST_RESOURCE_ATTRS], key);
+            }
         }
     }
     for (uint32_t i = 0; i < l->m->scopes.count; i++) {
         const struct otp_scope *s = otp_profiles_scope(l->m, i);
-        if (s->name.len > 0) {
+        if (s->name.len > 0 && !tells_scope(l, otp_profiles_text(l->m, s->name))) {
             add_name(&l->names[LOST_SCOPES], otp_profiles_text(l->m, s->name));
         }
         for (uint32_t k = 0; k < s->attrs.count; k++) {
@@ -187,6 +225,9 @@ static void count_message(struct otp_losses *l)
 struct otp_losses *otp_lost_count(const struct otp_gather *g)
 {
     struct otp_losses *l = calloc(1, sizeof(*l));
+    if (l != NULL) {
+        find_origin(g, l);
+    }
     for (size_t i = 0; i < g->set->message_count && l != NULL; i++) {
         l->m = g->set->messages[i];
         l->carried = 0;

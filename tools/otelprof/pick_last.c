@@ -110,17 +110,24 @@ static size_t gather(struct candidate *all, const struct otp_profile_set *set,
     return count;
 }
 
+/* Is candidate i there again behind it? Without ids, as in pprof: in another message. */
+static bool is_twice(const struct candidate *all, size_t i, size_t last)
+{
+    if (all[i].profile_id.len == 0) {
+        return all[i].pick.message != all[last].pick.message;
+    }
+    return i < last && compare_texts(all[i].profile_id, all[i + 1].profile_id) == 0;
+}
+
 /*
  * Does candidate i count? `last` is the last one of its process. A profile that is there twice,
- * told by its id, counts once.
+ * told by its id, or without one by its process and time, counts once.
  */
 static bool counts(const struct candidate *all, size_t i, size_t last)
 {
-    bool is_twice = i < last && all[i].profile_id.len > 0 &&
-                    compare_texts(all[i].profile_id, all[i + 1].profile_id) == 0;
 
     return all[i].is_wanted &&
-           (!is_known(&all[i]) || (all[i].end_ns == all[last].end_ns && !is_twice));
+           (!is_known(&all[i]) || (all[i].end_ns == all[last].end_ns && !is_twice(all, i, last)));
 }
 
 bool otp_pick_list_keep_last(struct otp_pick_list *l, const struct otp_profile_set *set,

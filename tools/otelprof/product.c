@@ -70,6 +70,10 @@ static enum otp_status open_pprof(struct otp_product *p, const struct otp_produc
     const struct otp_pprof_options options = {
         .scope_attrs = o->envelope.scope_attrs,
         .scope_attr_count = o->envelope.scope_attr_count,
+        .resource_attrs = o->envelope.resource_attrs,
+        .resource_attr_count = o->envelope.resource_attr_count,
+        .scope_name = o->envelope.scope_name,
+        .scope_version = o->envelope.scope_version,
         .default_type = o->default_type,
         .main_file = o->main_file,
         .timestamp_label = o->timestamp_label,
