@@ -348,8 +348,9 @@ enum otp_status otp_pprof_decode(const uint8_t *data, size_t len, struct otp_tra
     p.len = len;
     init(&p, t->budget_bytes);
     bool ok = read_tables(&p) && check_texts(&p) && otp_pprof_read_origin(&p) &&
-              index_table(&p, &p.mappings) && index_table(&p, &p.locations) && index_table(&p, &p.functions) &&
-              otp_pprof_read_samples(&p) && otp_pprof_emit(&p, &t->out);
+              index_table(&p, &p.mappings) && index_table(&p, &p.locations) &&
+              index_table(&p, &p.functions) && otp_pprof_read_samples(&p) &&
+              otp_pprof_emit(&p, &t->out);
     t->fault = p.fault;
     t->used = len;
     t->lost = p.lost;

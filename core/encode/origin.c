@@ -21,8 +21,9 @@ void otp_origin_of(const struct otp_attr *attrs, size_t count, char pid[OTP_FMT_
     memset(out, 0, sizeof(*out));
     for (size_t i = 0; i < count; i++) {
         for (size_t f = 0; f <= OTP_ORIGIN_HOST; f++) {
-            size_t len = strlen(otp_origin_keys[f]);
-            if (attrs[i].key.len == len && memcmp(attrs[i].key.data, otp_origin_keys[f], len) == 0) {
+            const char *key = otp_origin_keys[f];
+            size_t len = strlen(key);
+            if (attrs[i].key.len == len && memcmp(attrs[i].key.data, key, len) == 0) {
                 take(&attrs[i], (enum otp_origin_field)f, pid, out);
             }
         }

@@ -64,6 +64,7 @@ inputs_pprof() {
     small small.otlp
     "$tool" convert -o x.pb small.otlp 2> /dev/null
     gzip -dc < x.pb > "$1/x"
+    grep -aq 'otelprof.process: ' "$1/x" || bad "no line with the process among the inputs"
     for seed in 1 2 3; do
         "$python" "$top/tests/tool/pprof_text.py" gen x.gz $seed
         gzip -dc < x.gz > "$1/$seed"
