@@ -30,6 +30,24 @@ for limit_of in 1m 2m 4m 8m; do
             end
         done
     done
+    for times in false true; do
+        begin "$limit_of, flushes every 20 ms, timestamps: $times: nothing is told twice"
+        host narrow -I"$top"
+        settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_MEMORY_LIMIT=$limit_of OTELPROF_TIMESTAMPS=$times
+            OTELPROF_INTERVAL=20ms"
+        prof "$host" 30000 1000
+        equal "exit status" 0 "$status"
+        equal "standard error" "" "$(cat "$d/prof.err")"
+        strict
+        has_files narrow 2
+        # shellcheck disable=SC2046
+        between "allocations told" 100 30000 "$(judge site alloc_objects make_one $(files))"
+        # shellcheck disable=SC2046
+        between "spans told" 100 30000 "$(judge links alloc_objects $(files) | grep -vc -- ' - -$')"
+        # shellcheck disable=SC2046
+        equal "spans told twice" 0 "$(judge links alloc_objects $(files) | grep -v -- ' - -$' | grep -vc '^1 ')"
+        end
+    done
     begin "$limit_of, three outputs, of which each has what fits"
     host narrow -I"$top"
     settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_MEMORY_LIMIT=$limit_of
