@@ -4,9 +4,8 @@
 /* host: rows B67 R6 */
 /* host: set OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000 OTELPROF_INTERVAL=20ms */
 /* host: sees alloc_objects lives */
-/* host: runs
- * SEGV|BUS|ILL|FPE|TERM|INT|HUP|PIPE|ALRM|USR1|USR2|KILL|ABRT|write|stack|thread-SEGV|thread-TERM
- */
+/* host: runs SEGV|BUS|ILL|FPE|TERM|INT|HUP|PIPE|KILL|ABRT|write|stack|thread-SEGV|thread-TERM */
+/* host: runs ALRM|USR1|USR2 */
 #include "host.h"
 
 #include <dirent.h>
