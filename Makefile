@@ -248,6 +248,7 @@ $(O)/tests/unit/test_preload_memory: private UNIT_MORE := $(OWN_MEMORY)
 $(O)/tests/unit/test_preload_memory: $(OWN_MEMORY)
 
 # The worker as a thread that the thread sanitizer knows: see the test.
+$(O)/tests/unit/test_capture_landing.o: private OTP_FLAGS += -fexceptions
 $(O)/tests/unit/test_engine_threads: private LDFLAGS += -Wl,--wrap=otp_arch_clone_thread
 
 # Any other test program that links core: `make build/obj-release-gcc/tests/diff/NAME`.

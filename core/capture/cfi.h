@@ -17,8 +17,10 @@ enum otp_rule_kind {
     OTP_RULE_SIMPLE = 1,    /* the fields below; return address at cfa - 8 */
     OTP_RULE_END = 2,       /* the stack ends here: the return address is undefined */
     OTP_RULE_REALIGNED = 3, /* cfa is at rbp + cfa_offset, caller's rbp at rbp + rbp_offset */
-    OTP_RULE_KEPT = 4 /* cfa is the word at register + cfa_offset, plus cfa_add: assembly that keeps
-                         the old rsp in an aligned frame */
+    OTP_RULE_KEPT = 4,      /* cfa is the word at register + cfa_offset, plus cfa_add: assembly that
+                               keeps the old rsp in an aligned frame */
+    OTP_RULE_LANDS = 5 /* as simple, of a function that may go on in another frame (landing.h): it
+                          saves the registers that hand an exception over, rax and rdx */
 };
 
 /* What is kept at an offset, and the number added to it, are within these many bits, the first with

@@ -13,8 +13,9 @@
 #define ENC_DATAREL 0x30U
 #define ENC_FORMAT 0x0fU
 #define ENC_BASE 0x70U
-#define REG_FRAME 6U /* rbp; DWARF numbers of the System V psABI */
-#define REG_STACK 7U /* rsp */
+#define REG_HANDED_MAX 1U /* rax and rdx; DWARF numbers of the System V psABI */
+#define REG_FRAME 6U      /* rbp */
+#define REG_STACK 7U      /* rsp */
 #define REG_RETURN 16U
 #define STACK_DEPTH 8U /* nested DW_CFA_remember_state */
 #define MAX_INSTRUCTIONS 4096U
@@ -54,6 +55,7 @@ struct row {
     enum cfa_kind cfa_kind;
     struct place frame;
     struct place ret;
+    struct place handed[REG_HANDED_MAX + 1]; /* rax and rdx */
 };
 
 struct cie {
@@ -256,6 +258,9 @@ static bool read_cie(struct cursor *c, struct cie *cie)
 
 static struct place *place_of(struct row *row, uint64_t reg)
 {
+    if (reg <= REG_HANDED_MAX) {
+        return &row->handed[reg];
+    }
     return reg == REG_FRAME ? &row->frame : reg == REG_RETURN ? &row->ret : NULL;
 }
 
@@ -531,6 +536,13 @@ static bool is_plain_return(const struct row *row)
            fits(row->frame.offset);
 }
 
+/* Only functions that go on in another frame save what they return. */
+static bool is_landing(const struct row *row)
+{
+    return row->handed[0].where == WHERE_OFFSET && row->handed[1].where == WHERE_OFFSET &&
+           row->frame.where == WHERE_OFFSET;
+}
+
 /* The forms in which an expression says where the frame is. */
 static void take_expression(const struct row *row, uintptr_t addr, struct otp_rule *rule)
 {
@@ -565,7 +577,7 @@ static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
     rule.rbp_offset = (int32_t)row->frame.offset;
     rule.cfa_offset = (int32_t)row->cfa_offset;
     if (row->cfa_kind == CFA_PLAIN && is_base && is_frame) {
-        rule.kind = OTP_RULE_SIMPLE;
+        rule.kind = is_landing(row) ? OTP_RULE_LANDS : OTP_RULE_SIMPLE;
         rule.is_cfa_from_rbp = row->cfa_register == REG_FRAME;
     } else {
         take_expression(row, addr, &rule);

@@ -72,6 +72,7 @@ static void sample(void *arg)
     rec->count = (uint32_t)count;
     rec->cpu_ns = count * period;
     rec->bytes = 0;
+    rec->is_cut = otp_unwind_was_cut(k->unwind);
     rec->time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0;
     if (extra != 0) {
         struct otp_object_range range;

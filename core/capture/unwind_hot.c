@@ -11,6 +11,7 @@
 #include "core/base/counters.h"
 #include "core/base/sys.h"
 #include "core/capture/capture.h"
+#include "core/capture/landing.h"
 #include "core/capture/libunwind_glue.h"
 #include "core/capture/object.h"
 #include "core/base/probe.h"
@@ -39,7 +40,8 @@ struct otp_unwind {
                           */
     uint32_t range_count;
     struct otp_object_range ranges[CACHED_RANGES]; /* objects of this stack */
-    uint32_t depth;                                /* frames so far, while libunwind is at work */
+    uint32_t passed; /* frames told before the walk: 1 for a function that is about to leave */
+    uint32_t depth;  /* frames so far, while libunwind is at work */
     void *escape[5]; /* where libunwind is left for when it gives up */
     uint32_t pool_used;
     unsigned char pool[POOL_BYTES] OTP_ALIGNED(16);
@@ -298,6 +300,34 @@ static bool read_word(struct otp_unwind *u, uintptr_t addr, uintptr_t *out)
     return true;
 }
 
+static bool read_landing_word(void *u, uintptr_t addr, uintptr_t *out)
+{
+    return read_word(u, addr, out);
+}
+
+/* Whether a function goes on in another frame; w is then there. cfa: of its own frame, w->pc: its
+ * saved return address, saved: where its caller's rbp is. */
+static bool land(struct otp_unwind *u, struct walk *w, uintptr_t cfa, uintptr_t saved)
+{
+    struct otp_known_rule caller;
+    find_rule(u, code_addr(w->pc, false), &caller);
+    struct otp_landing_frame frame = {.low = w->sp,
+                                      .cfa = cfa,
+                                      .saved_bp = saved,
+                                      .is_caller_by_bp = caller.rule.kind != OTP_RULE_SIMPLE ||
+                                                         caller.rule.is_cfa_from_rbp};
+    struct otp_landing landing;
+    if (cfa - w->sp > OTP_LANDING_FRAME_MAX || !is_readable(u, w->sp, cfa - w->sp) ||
+        !otp_landing_of_frame(&frame, read_landing_word, u, &landing)) {
+        return false;
+    }
+    w->pc = landing.pc;
+    w->sp = landing.sp;
+    w->bp = landing.bp;
+    w->is_exact = true;
+    return true;
+}
+
 /* Moves to the caller by a rule; false: the memory does not fit the rule. */
 static bool apply(struct otp_unwind *u, const struct otp_rule *rule, struct walk *w)
 {
@@ -313,6 +343,9 @@ static bool apply(struct otp_unwind *u, const struct otp_rule *rule, struct walk
         return false;
     }
     uintptr_t saved = (is_realigned ? w->bp : cfa) + (uintptr_t)(intptr_t)rule->rbp_offset;
+    if (OTP_UNLIKELY(rule->kind == OTP_RULE_LANDS) && land(u, w, cfa, saved)) {
+        return true;
+    }
     if ((is_realigned || rule->is_rbp_saved) && !read_word(u, saved, &w->bp)) {
         return false;
     }
@@ -406,6 +439,67 @@ void otp_unw_abort(void)
     __builtin_longjmp(u->escape, 1);
 }
 
+static bool register_of(struct otp_unwind *u, unw_regnum_t reg, uintptr_t *out)
+{
+    unw_word_t v = 0;
+    bool is_known = unw_get_reg(&u->cursor, reg, &v) >= 0;
+    *out = v;
+    return is_known;
+}
+
+/* Whether the function at the cursor goes on in another frame; w is then there. */
+static bool will_land(struct otp_unwind *u, const struct otp_rule *rule, struct walk *w)
+{
+    return rule->kind == OTP_RULE_LANDS && register_of(u, UNW_REG_IP, &w->pc) &&
+           register_of(u, UNW_REG_SP, &w->sp) && register_of(u, UNW_X86_64_RBP, &w->bp) &&
+           apply(u, rule, w) && w->is_exact;
+}
+
+/* After the step from it, which has restored the other registers: a cursor anew, over there. */
+static bool go_on_at(struct otp_unwind *u, const struct walk *w)
+{
+    static const struct {
+        unw_regnum_t from;
+        int to;
+    } kept[] = {{UNW_X86_64_RBX, REG_RBX},
+                {UNW_X86_64_R12, REG_R12},
+                {UNW_X86_64_R13, REG_R13},
+                {UNW_X86_64_R14, REG_R14},
+                {UNW_X86_64_R15, REG_R15}};
+    uintptr_t values[OTP_ARRAY_LEN(kept)];
+    greg_t *g = u->context.uc_mcontext.gregs;
+    for (size_t i = 0; i < OTP_ARRAY_LEN(kept); i++) {
+        if (!register_of(u, kept[i].from, &values[i])) {
+            values[i] = 0;
+        }
+    }
+    for (size_t i = 0; i < OTP_ARRAY_LEN(kept); i++) {
+        g[kept[i].to] = (greg_t)values[i];
+    }
+    g[REG_RIP] = (greg_t)w->pc;
+    g[REG_RSP] = (greg_t)w->sp;
+    g[REG_RBP] = (greg_t)w->bp;
+    return unw_init_local2(&u->cursor, &u->context, UNW_INIT_SIGNAL_FRAME) >= 0;
+}
+
+/* One step up from a frame that has that rule; *is_exact becomes whether the next pc is code to
+ * come, and not behind a call. */
+static bool step_known(struct otp_unwind *u, const struct otp_rule *rule, bool is_signal,
+                       bool *is_exact)
+{
+    struct walk w = {.is_exact = false};
+    bool lands = will_land(u, rule, &w);
+    *is_exact = is_signal || lands;
+    if (!step(u, is_signal, rule->is_unsafe)) {
+        return false;
+    }
+    if (lands && !go_on_at(u, &w)) {
+        u->is_cut = true;
+        return false;
+    }
+    return true;
+}
+
 /* Steps by libunwind, trying to go on by rules after each frame that was not simple. */
 static void walk_libunwind(struct otp_unwind *u)
 {
@@ -426,8 +520,7 @@ static void walk_libunwind(struct otp_unwind *u)
         }
         struct otp_known_rule known;
         find_rule(u, addr, &known);
-        is_exact = is_signal;
-        if (!step(u, is_signal, known.rule.is_unsafe)) {
+        if (!step_known(u, &known.rule, is_signal, &is_exact)) {
             break;
         }
         if (known.rule.kind == OTP_RULE_COMPLEX && steps < MAX_RETRIES &&
@@ -437,21 +530,47 @@ static void walk_libunwind(struct otp_unwind *u)
     }
 }
 
+/* At the end of a function that goes on in another frame: tells it, and begins the walk there. */
+static void pass_tail(struct otp_unwind *u)
+{
+    greg_t *g = u->context.uc_mcontext.gregs;
+    uintptr_t pc = (uintptr_t)g[REG_RIP];
+    struct otp_known_rule known;
+    struct otp_landing landing;
+    u->passed = 0;
+    if (!u->is_signal_start) {
+        return;
+    }
+    find_rule(u, pc, &known); /* code of an object that is loaded can be read */
+    if (OTP_LIKELY(known.object == OTP_OBJECT_NONE ||
+                   !otp_landing_of_tail(g, read_landing_word, u, &landing))) {
+        return;
+    }
+    (void)push(u, &u->passed, pc, frame_word(known.object, pc));
+    g[REG_RIP] = (greg_t)landing.pc;
+    g[REG_RSP] = (greg_t)landing.sp;
+    g[REG_RBP] = (greg_t)landing.bp;
+}
+
 uint32_t otp_unwind_run(struct otp_unwind *u)
 {
     const greg_t *g = u->context.uc_mcontext.gregs;
+    pass_tail(u);
     struct walk w = {.pc = (uintptr_t)g[REG_RIP],
                      .sp = (uintptr_t)g[REG_RSP],
                      .bp = (uintptr_t)g[REG_RBP],
-                     .is_exact = u->is_signal_start};
+                     .is_exact = u->is_signal_start,
+                     .depth = u->passed};
     uint32_t depth = 0;
     u->is_cut = false;
     if (OTP_LIKELY(walk_simple(u, w, &depth)) && depth > 0) {
         return depth;
     }
     start(u, u->thread, w.sp);
-    u->frames[0] = 0;
-    u->depth = 0;
+    if (u->passed == 0) {
+        u->frames[0] = 0;
+    }
+    u->depth = u->passed;
     if (__builtin_setjmp(u->escape) == 0) {
         walk_libunwind(u);
     } else {

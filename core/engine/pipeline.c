@@ -22,6 +22,7 @@
 #include "core/capture/snapshot.h"
 #include "core/capture/thread.h"
 #include "core/engine/builders.h"
+#include "core/engine/code.h"
 #include "core/engine/creds.h"
 #include "core/engine/outputs.h"
 #include "core/engine/state.h"
@@ -167,6 +168,7 @@ bool otp_pipeline_open(void)
     flush_number = 0;
     lost = (struct otp_trouble){0};
     cpu_samples = 0;
+    otp_code_forget();
     detect_resource();
     publish_context();
     otp_outputs_open(&heap);
@@ -202,13 +204,22 @@ bool otp_pipeline_can_change(void)
     return time_count + 2 < PERIODS_MAX; /* late samples may still bring one more */
 }
 
+/* What is in no executable mapping is no frame: the stack ends before it, and is incomplete. */
+static uint32_t true_depth(const struct otp_record *rec, enum otp_loss_of of)
+{
+    uint32_t depth = otp_code_depth(&heap, rec->frames, rec->depth);
+    if (OTP_UNLIKELY(depth < rec->depth && rec->is_cut == 0)) {
+        otp_count(OTP_COUNT_UNWIND_CUT, of, 1);
+    }
+    return depth;
+}
+
 static void drain_ring(struct otp_ring *r)
 {
     const struct otp_record *rec;
     while ((rec = otp_ring_peek(r)) != NULL) {
         struct otp_time_sample s = {
             .frames = rec->frames,
-            .depth = rec->depth,
             .context = rec->context,
             .count = rec->count,
             .cpu_ns = rec->cpu_ns,
@@ -221,6 +232,7 @@ static void drain_ring(struct otp_ring *r)
             s.count = rec->cpu_ns;
             s.cpu_ns = rec->bytes;
         }
+        s.depth = true_depth(rec, table->of);
         cpu_samples += is_alloc ? 0 : 1;
         s.tag = otp_tell_tag(&tags, rec->frames + rec->depth, (size_t)rec->tag_words * 8, table->of,
                              &table->dropped_attrs);
@@ -266,6 +278,7 @@ static bool has_records(const struct otp_thread *t)
 void otp_pipeline_drain(void)
 {
     collect(false);
+    otp_code_begin();
     for (uint32_t n = 0;; n++) {
         struct otp_thread *t = otp_thread_get(n);
         if (t == NULL) {

@@ -24,4 +24,18 @@ asm_pushes:
         ret
         .size   asm_pushes, . - asm_pushes
 
+/* And with information that is wrong: a stack address is where the return address is said to be. */
+        .globl  asm_misled
+        .type   asm_misled, @function
+asm_misled:
+        .cfi_startproc
+        push    %rsp
+        mov     %rdi, %rax
+1:      sub     $1, %rax
+        jnz     1b
+        pop     %rdi
+        ret
+        .cfi_endproc
+        .size   asm_misled, . - asm_misled
+
         .section .note.GNU-stack, "", @progbits

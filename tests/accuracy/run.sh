@@ -41,6 +41,7 @@ compile live "$here/live.c"
 compile reuse "$here/reuse.c"
 compile cpu "$here/cpu.c"
 compile operators "$here/operators.cc"
+compile throws "$here/throws.cc"
 compile exact "$top/tests/preload/exact.c"
 compile libplt.so "$here/plt.c" -shared -fPIC
 for binding in lazy now; do

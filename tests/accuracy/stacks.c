@@ -19,6 +19,7 @@
 
 void asm_leaf(long steps);
 void asm_pushes(long steps);
+void asm_misled(long steps);
 long plt_callee(long x); /* of a library of its own, bound at its first call or at start */
 
 static uint64_t until_ns;
@@ -369,6 +370,19 @@ static void do_pushes(void)
     }
 }
 
+NOINLINE static void misled_caller(void)
+{
+    asm_misled(5000);
+    KEEP;
+}
+
+static void do_misled(void)
+{
+    while (goes_on(512)) {
+        misled_caller();
+    }
+}
+
 /* Code made at run time that keeps a frame pointer and calls back: push rbp; mov rbp,rsp; call rdi;
  * … */
 NOINLINE static void jit_callee(void)
@@ -447,7 +461,7 @@ static const struct mode modes[] = {
     {"vdso", do_vdso},         {"altstack", do_altstack}, {"tail", do_tail},
     {"deep", do_deep},         {"asm", do_asm},           {"pushes", do_pushes},
     {"noreturn", do_noreturn}, {"jit", do_jit},           {"malloc", do_malloc},
-    {"format", do_format},     {"shallow", do_shallow},
+    {"format", do_format},     {"shallow", do_shallow},   {"misled", do_misled},
 };
 
 static const struct mode *chosen;
