@@ -44,7 +44,7 @@ EDGES = {
     "asm": dict(chain("asm_leaf", "asm_caller", "do_asm")),
     "pushes": dict(chain("asm_pushes", "pushes_caller", "do_pushes")),
     "jit": chain("jit_caller", "do_jit"),
-    "misled": dict(chain("misled_caller", "do_misled"), asm_misled=set()),
+    "misled": dict(chain("misled_caller", "do_misled"), asm_misled={"misled_caller"}),
     "malloc": chain("heap_caller", "do_malloc"),
     "format": chain("format_caller", "do_format"),
 }
