@@ -20,7 +20,7 @@
 #include "tests/unit/run.h"
 
 #define TRAP_FLAG 0x100
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 #ifdef OTP_SANITIZER
 #define MOST 6000U
 #else
