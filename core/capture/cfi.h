@@ -19,14 +19,21 @@ enum otp_rule_kind {
     OTP_RULE_REALIGNED = 3, /* cfa is at rbp + cfa_offset, caller's rbp at rbp + rbp_offset */
     OTP_RULE_KEPT = 4,      /* cfa is the word at register + cfa_offset, plus cfa_add: assembly that
                                keeps the old rsp in an aligned frame */
-    OTP_RULE_LANDS = 5 /* as simple, of a function that may go on in another frame (landing.h): it
+    OTP_RULE_LANDS = 5, /* as simple, of a function that may go on in another frame (landing.h): it
                           saves the registers that hand an exception over, rax and rdx */
+    OTP_RULE_IN_REGISTERS = 6 /* all of the caller is in registers, as in longjmp: which ones is in
+                                 cfa_offset, see OTP_RULE_REGISTER */
 };
 
 /* What is kept at an offset, and the number added to it, are within these many bits, the first with
  * its sign; else the frame is none of the kind. */
 #define OTP_RULE_KEPT_OFFSET_BITS 13
 #define OTP_RULE_KEPT_ADD_BITS 9
+
+/* Of a rule of registers: DWARF number of that which holds the caller's rip (0), rsp (1) or rbp
+ * (2).
+ */
+#define OTP_RULE_REGISTER(rule, which) ((unsigned)(rule)->cfa_offset >> (4 * (which)) & 15U)
 
 struct otp_rule {
     enum otp_rule_kind kind;

@@ -30,7 +30,14 @@ struct cursor {
 };
 
 /* How one register is found. */
-enum where { WHERE_SAME, WHERE_OFFSET, WHERE_UNDEFINED, WHERE_AT_FRAME, WHERE_OTHER };
+enum where {
+    WHERE_SAME,
+    WHERE_OFFSET,
+    WHERE_UNDEFINED,
+    WHERE_AT_FRAME,
+    WHERE_REGISTER,
+    WHERE_OTHER
+};
 
 struct place {
     enum where where;
@@ -55,6 +62,7 @@ struct row {
     enum cfa_kind cfa_kind;
     struct place frame;
     struct place ret;
+    struct place stack;
     struct place handed[REG_HANDED_MAX + 1]; /* rax and rdx */
 };
 
@@ -261,7 +269,10 @@ static struct place *place_of(struct row *row, uint64_t reg)
     if (reg <= REG_HANDED_MAX) {
         return &row->handed[reg];
     }
-    return reg == REG_FRAME ? &row->frame : reg == REG_RETURN ? &row->ret : NULL;
+    return reg == REG_FRAME    ? &row->frame
+           : reg == REG_RETURN ? &row->ret
+           : reg == REG_STACK  ? &row->stack
+                               : NULL;
 }
 
 static void set_place(struct row *row, uint64_t reg, enum where where, int64_t offset)
@@ -388,6 +399,14 @@ static void run_cfa_expression(struct cursor *c, struct row *row)
     }
 }
 
+/* A register's value is in another one. */
+static void run_other_register(struct cursor *c, struct machine *m, uint64_t reg)
+{
+    uint64_t from = uleb(c);
+    bool is_known = from < REG_RETURN;
+    set_place(&m->row, reg, is_known ? WHERE_REGISTER : WHERE_OTHER, is_known ? (int64_t)from : 0);
+}
+
 /* Instructions that say how a register is found. */
 static bool run_register(struct cursor *c, struct machine *m, uint8_t op)
 {
@@ -409,8 +428,7 @@ static bool run_register(struct cursor *c, struct machine *m, uint8_t op)
         set_place(&m->row, reg, WHERE_SAME, 0);
         return true;
     case 0x09: /* register */
-        (void)uleb(c);
-        set_place(&m->row, reg, WHERE_OTHER, 0);
+        run_other_register(c, m, reg);
         return true;
     case 0x10: /* expression */
         run_expression(c, m, reg);
@@ -560,12 +578,29 @@ static void take_expression(const struct row *row, uintptr_t addr, struct otp_ru
     }
 }
 
+static bool is_in_registers(const struct row *row)
+{
+    return row->ret.where == WHERE_REGISTER && row->stack.where == WHERE_REGISTER &&
+           (row->frame.where == WHERE_REGISTER || row->frame.where == WHERE_SAME);
+}
+
+static int32_t registers_of(const struct row *row)
+{
+    int64_t frame = row->frame.where == WHERE_SAME ? REG_FRAME : row->frame.offset;
+    return (int32_t)(row->ret.offset | row->stack.offset << 4 | frame << 8);
+}
+
 static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
 {
     struct otp_rule rule = {.kind = OTP_RULE_COMPLEX,
                             .is_unsafe = row->cfa_kind == CFA_UNSAFE || row->cfa_kind == CFA_KEPT};
     if (row->ret.where == WHERE_UNDEFINED) {
         rule.kind = OTP_RULE_END;
+        return rule;
+    }
+    if (is_in_registers(row)) {
+        rule.kind = OTP_RULE_IN_REGISTERS;
+        rule.cfa_offset = registers_of(row);
         return rule;
     }
     if (!is_plain_return(row)) {

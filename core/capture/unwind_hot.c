@@ -331,6 +331,9 @@ static bool land(struct otp_unwind *u, struct walk *w, uintptr_t cfa, uintptr_t 
 /* Moves to the caller by a rule; false: the memory does not fit the rule. */
 static bool apply(struct otp_unwind *u, const struct otp_rule *rule, struct walk *w)
 {
+    if (OTP_UNLIKELY(rule->kind == OTP_RULE_IN_REGISTERS)) {
+        return false; /* which are known of the innermost frame only: pass_tail */
+    }
     bool is_realigned = rule->kind == OTP_RULE_REALIGNED;
     bool is_kept = rule->kind == OTP_RULE_KEPT;
     uintptr_t cfa = (is_realigned || rule->is_cfa_from_rbp ? w->bp : w->sp) +
@@ -530,6 +533,23 @@ static void walk_libunwind(struct otp_unwind *u)
     }
 }
 
+/* What the registers say where all of the caller is in them: a place behind a call, as always. */
+static void land_by_registers(struct otp_unwind *u, const struct otp_rule *rule,
+                              struct otp_landing *out)
+{
+    static const uint8_t numbers[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+                                        REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+                                        REG_R12, REG_R13, REG_R14, REG_R15}; /* of DWARF's */
+    const greg_t *g = u->context.uc_mcontext.gregs;
+    out->pc = (uintptr_t)g[numbers[OTP_RULE_REGISTER(rule, 0)]];
+    out->sp = (uintptr_t)g[numbers[OTP_RULE_REGISTER(rule, 1)]];
+    out->bp = (uintptr_t)g[numbers[OTP_RULE_REGISTER(rule, 2)]];
+    u->is_signal_start = false;
+    if (out->sp < u->low || out->sp >= u->high) {
+        start(u, u->thread, out->sp); /* on another stack */
+    }
+}
+
 /* At the end of a function that goes on in another frame: tells it, and begins the walk there. */
 static void pass_tail(struct otp_unwind *u)
 {
@@ -542,8 +562,10 @@ static void pass_tail(struct otp_unwind *u)
         return;
     }
     find_rule(u, pc, &known); /* code of an object that is loaded can be read */
-    if (OTP_LIKELY(known.object == OTP_OBJECT_NONE ||
-                   !otp_landing_of_tail(g, read_landing_word, u, &landing))) {
+    if (OTP_UNLIKELY(known.rule.kind == OTP_RULE_IN_REGISTERS)) {
+        land_by_registers(u, &known.rule, &landing);
+    } else if (OTP_LIKELY(known.object == OTP_OBJECT_NONE ||
+                          !otp_landing_of_tail(g, read_landing_word, u, &landing))) {
         return;
     }
     (void)push(u, &u->passed, pc, frame_word(known.object, pc));

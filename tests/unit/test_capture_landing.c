@@ -139,7 +139,6 @@ static _Unwind_Reason_Code stops(int version, _Unwind_Action actions, uint64_t k
     (void)kind;
     (void)e;
     if ((actions & _UA_END_OF_STACK) != 0 || _Unwind_GetCFA(c) > (uintptr_t)arg) {
-        is_over = true;
         longjmp(over, 1);
     }
     return _URC_NO_REASON;
@@ -199,6 +198,7 @@ NOINLINE static void throws_through_all(bool is_traced)
     if (setjmp(over) == 0) {
         sink += is_large(__builtin_frame_address(0), is_traced);
     }
+    is_over = true;
 }
 
 static void is_whole(const char *how, const struct walked *w)
