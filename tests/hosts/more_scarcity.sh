@@ -17,8 +17,10 @@ short() {
     status=$?
     same_status
     same_file "$d/bare.out" "$d/prof.out" "standard output"
-    lines=$(grep -v "$(cat bare.err)" prof.err | wc -l)
-    [ -s bare.err ] || lines=$(wc -l < prof.err)
+    # What became of it in the end (behind the semicolon) may be told later, of the same trouble.
+    sed 's/; [^;]*$//' prof.err | sort -u > troubles
+    lines=$(grep -v "$(cat bare.err)" troubles | wc -l)
+    [ -s bare.err ] || lines=$(wc -l < troubles)
     # The program and its child are two processes.
     between "lines on standard error" 0 2 "$lines"
     no_rest
