@@ -2,7 +2,7 @@
 /* Proves that a process whose threads all end by the system call for one thread ends, with its
  * status. */
 /* host: rows B71 */
-/* host: set OTELPROF_HEAP_INTERVAL=4k */
+/* host: set OTELPROF_HEAP_INTERVAL=4k OTELPROF_CPU_HZ=1000 */
 /* host: sees cpu burn */
 /* host: runs leader|worker|child */
 #define _GNU_SOURCE
@@ -15,7 +15,7 @@
 
 HOST_NOINLINE static void burn(void)
 {
-    for (int i = 0; i < 60000000; i++) {
+    for (int i = 0; i < 300000000; i++) {
         __asm__ volatile("" ::: "memory");
     }
 }

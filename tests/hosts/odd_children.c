@@ -4,7 +4,7 @@
  * also when nothing was sampled before they began.
  */
 /* host: rows B16 */
-/* host: set OTELPROF_HEAP_INTERVAL=64k */
+/* host: set OTELPROF_HEAP_INTERVAL=64k OTELPROF_CPU_HZ=1000 */
 /* host: sees cpu burn */
 /* host: runs copy|vm|vfork|raw */
 #define _GNU_SOURCE
@@ -30,7 +30,7 @@ static int child(void *arg)
     for (int i = 0; i < 100; i++) {
         free(malloc(50000));
     }
-    burn(60000000);
+    burn(300000000);
     _exit(7 + (arg != NULL));
 }
 
@@ -51,6 +51,6 @@ int main(int argc, char **argv)
         waitpid((pid_t)pid, &status, 0);
         printf("status %#x\n", status);
     }
-    burn(60000000);
+    burn(300000000);
     return 0;
 }
