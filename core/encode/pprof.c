@@ -48,8 +48,8 @@ static enum otp_status keep_origin(struct otp_pprof_builder *b, const struct otp
     otp_buf_init(&line, b->heap, SIZE_MAX / 2);
     enum otp_status status = OTP_NO_MEMORY;
     if (otp_origin_write(&origin, &line)) {
-        status = otp_dict_string(
-            &b->store.dict, otp_text_make((const char *)line.data, line.len), &b->frame.origin);
+        status = otp_dict_string(&b->store.dict, otp_text_make((const char *)line.data, line.len),
+                                 &b->frame.origin);
     }
     otp_buf_fini(&line);
     return status;

@@ -19,7 +19,7 @@ struct otp_pprof_frame {
     uint32_t usual_type;          /* the default where the scope does not say it */
     uint32_t main_file;
     uint32_t timestamp_label;
-    uint32_t origin; /* a comment */
+    uint32_t origin;   /* a comment */
     uint32_t trace_id; /* keys of the labels for a link */
     uint32_t span_id;
     bool mark_symbols;

@@ -125,7 +125,6 @@ static bool is_twice(const struct candidate *all, size_t i, size_t last)
  */
 static bool counts(const struct candidate *all, size_t i, size_t last)
 {
-
     return all[i].is_wanted &&
            (!is_known(&all[i]) || (all[i].end_ns == all[last].end_ns && !is_twice(all, i, last)));
 }
