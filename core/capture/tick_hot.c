@@ -12,6 +12,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
+#include "core/base/probe.h"
 #include "core/base/sys.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
@@ -118,9 +119,12 @@ static bool is_at_syscall(const ucontext_t *uc)
 {
     static const unsigned char instruction[2] = {0x0f, 0x05};
     uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-    uintptr_t in_page = pc & 4095; /* the page that runs can be read; those around it perhaps not */
+    uintptr_t in_page = pc & (OTP_PAGE - 1); /* the pages around it are perhaps not mapped */
+    if (!otp_probe_page(pc - in_page)) {
+        return false; /* code that may run, but not be read */
+    }
     return (in_page >= 2 && memcmp((const void *)(pc - 2), instruction, 2) == 0) ||
-           (in_page <= 4094 && memcmp((const void *)pc, instruction, 2) == 0);
+           (in_page <= OTP_PAGE - 2 && memcmp((const void *)pc, instruction, 2) == 0);
 }
 
 /*
