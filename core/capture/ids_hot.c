@@ -34,14 +34,22 @@ void otp_ids_after_fork(void)
     otp_ids_draw();
 }
 
+/* Whether such a profile is written. With timestamps one that only counts them is not. */
+static bool is_written(uint32_t n)
+{
+    if (n > CPU) {
+        return n < OTP_IDS_TYPES && otp_settings.is_heap_on;
+    }
+    return otp_settings.is_cpu_on && (n == CPU || !otp_settings.has_timestamps);
+}
+
 bool otp_ids_get(const char *type, void *id)
 {
     uint32_t n = type == NULL ? CPU : 0;
     while (type != NULL && n < OTP_IDS_TYPES && strcmp(types[n], type) != 0) {
         n++;
     }
-    bool is_on = otp_capture_is_on() && n < OTP_IDS_TYPES &&
-                 (n <= CPU ? otp_settings.is_cpu_on : otp_settings.is_heap_on);
+    bool is_on = otp_capture_is_on() && is_written(n);
     /* A handler may have interrupted the drawing in its own thread, and must not wait for it. */
     for (int tries = 0; is_on && tries < 1000; tries++) {
         uint8_t copy[sizeof(ids[n])];

@@ -71,8 +71,6 @@ void otp_labels_push(const char *key, const char *value);
 void otp_labels_push_int(const char *key, int64_t value);
 /* Takes the last one away. Context: hot, not in a signal handler. */
 void otp_labels_pop(void);
-/* The calling thread ends: it has no labels any more. Context: hot. */
-void otp_labels_end(void);
 
 /* Fills t from span, labels and thread context of the calling thread; see otp_tag_take. */
 bool otp_tag_fill(struct otp_tag *t);

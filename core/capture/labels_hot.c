@@ -46,8 +46,7 @@ static struct otp_labels *labels_of_thread(void)
     if (OTP_LIKELY(l != NULL)) {
         return l;
     }
-    bool is_wanted = otp_settings.need_worker != NULL && otp_tls.is_ended == 0;
-    struct otp_thread *t = is_wanted ? otp_thread_current() : NULL;
+    struct otp_thread *t = otp_settings.need_worker != NULL ? otp_thread_current() : NULL;
     if (t == NULL || t->number / AREAS_PER_CHUNK >= MAX_CHUNKS) {
         return NULL;
     }
@@ -124,6 +123,20 @@ static void unrefuse(struct otp_labels *l)
     l->lost--;
 }
 
+/* The bytes of text that are kept: at most max, and no part of a character. */
+static size_t kept_bytes(const char *text, size_t max)
+{
+    size_t len = strnlen(text, max + 1);
+    if (len <= max) {
+        return len;
+    }
+    size_t cut = max;
+    while (cut > 0 && max - cut < 3 && ((uint8_t)text[cut] & 0xc0) == 0x80) {
+        cut--;
+    }
+    return ((uint8_t)text[cut] & 0xc0) == 0x80 ? max : cut; /* no UTF-8: anywhere */
+}
+
 static void push(const char *key, const void *value, size_t value_len, bool is_int)
 {
     struct otp_labels *l = labels_of_thread();
@@ -133,7 +146,7 @@ static void push(const char *key, const void *value, size_t value_len, bool is_i
     struct otp_tag_label head = {
         .before = l->last,
         .is_int = is_int,
-        .key_len = (uint8_t)(key == NULL ? 0 : strnlen(key, OTP_TAG_KEY_MAX)),
+        .key_len = (uint8_t)(key == NULL ? 0 : kept_bytes(key, OTP_TAG_KEY_MAX)),
         .value_len = (uint8_t)value_len,
     };
     size_t len = (sizeof(head) + head.key_len + value_len + 1) & ~(size_t)1;
@@ -155,7 +168,7 @@ static void push(const char *key, const void *value, size_t value_len, bool is_i
 
 void otp_labels_push(const char *key, const char *value)
 {
-    push(key, value == NULL ? "" : value, value == NULL ? 0 : strnlen(value, OTP_TAG_VALUE_MAX),
+    push(key, value == NULL ? "" : value, value == NULL ? 0 : kept_bytes(value, OTP_TAG_VALUE_MAX),
          false);
 }
 
@@ -179,13 +192,6 @@ void otp_labels_pop(void)
         l->last = head.before;
     }
     otp_tls.has_labels = l->used > 0 || l->lost > 0;
-}
-
-void otp_labels_end(void)
-{
-    otp_tls.is_ended = 1;
-    otp_tls.has_labels = 0;
-    otp_tls.labels = NULL;
 }
 
 static void count_lost(struct otp_tag *t, uint32_t n)

@@ -85,7 +85,6 @@ struct otp_tls {
     uintptr_t jump_pc;         /* where a jump off an alternate stack goes on; see altstack.h */
     uint32_t has_span;         /* the program has set one: the two ids below */
     uint32_t has_labels;       /* there are some in labels */
-    uint32_t is_ended;         /* the thread is at its end: it gets no labels any more */
     uint64_t span[3];          /* trace id, span id */
     struct otp_labels *labels; /* NULL: none were ever pushed, or the thread is at its end */
 };

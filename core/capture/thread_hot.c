@@ -248,8 +248,8 @@ void otp_thread_end(void)
     if (has_timer) {
         otp_enter_last_tick(); /* the last but for what destructors and clean-up handlers use */
     }
-    otp_labels_end(); /* the record, and what belongs to it, may soon be another thread's */
-    /* What runs after this may still be sampled: the record is in use until the thread is gone. */
+    /* What runs after this may still be sampled: the record, and the labels that belong to it, are
+     * in use until the thread is gone. */
     otp_store_release(&t->state, OTP_THREAD_ENDED); /* pairs: THREAD-END */
     if (has_timer) {
         otp_altstack_at_end(t);

@@ -556,8 +556,6 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         otp_thread_keys_refresh();
         otp_slot_ignore(otp_thread_keys_are_foreign());
     }
-    uint64_t now = otp_sys_realtime_ns();
-    now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
     if (!otp_builders_are_open() && !open_builders(otp_outputs_formats())) {
         if (is_last) {
             log_lost(OTP_NO_MEMORY);
@@ -567,6 +565,11 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
         }
         return;
     }
+    /* Right before the end of the range: what is observed between the two belongs to this range,
+     * but is told with the next. */
+    otp_pipeline_drain();
+    uint64_t now = otp_sys_realtime_ns();
+    now = now > range_start_ns ? now : range_start_ns + 1; /* the clock was set back */
     struct otp_tell tell = {
         .visitor = otp_builders_visitor(),
         .teller = &teller,

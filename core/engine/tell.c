@@ -218,13 +218,11 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_paced *paced)
     return t->visitor->end_profile(t->visitor);
 }
 
-uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, enum otp_loss_of of,
-                      uint64_t *dropped_attrs)
+/* The number of a tag; its losses are counted, attributes also in *dropped_attrs. */
+static uint32_t number_of(struct otp_tags *tags, const void *tag, size_t len, bool is_live,
+                          enum otp_loss_of of, uint64_t *dropped_attrs)
 {
-    if (len == 0) {
-        return OTP_TAGS_NONE;
-    }
-    struct otp_tags_result r = otp_tags_add(tags, tag, len);
+    struct otp_tags_result r = otp_tags_add(tags, tag, len, is_live);
     if (r.dropped_attrs > 0) {
         *dropped_attrs += r.dropped_attrs;
         otp_count(OTP_COUNT_LABELS, of, r.dropped_attrs);
@@ -233,6 +231,12 @@ uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, enum o
         otp_count(OTP_COUNT_LINKS, of, 1);
     }
     return r.number;
+}
+
+uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, enum otp_loss_of of,
+                      uint64_t *dropped_attrs)
+{
+    return len == 0 ? OTP_TAGS_NONE : number_of(tags, tag, len, false, of, dropped_attrs);
 }
 
 /* One account's four sums as of one moment. */
@@ -294,29 +298,24 @@ static void made_since(const struct otp_account *a, const struct sums *now, int6
     made[1] = (int64_t)less(now->bytes, otp_load_relaxed(&a->told_bytes));
 }
 
-static bool is_silent(const struct otp_account *a)
-{
-    struct sums now = {0};
-    int64_t made[4] = {0};
-    read_sums(a, &now);
-    made_since(a, &now, made);
-    return (made[0] | made[1]) == 0 && now.objects == now.freed_objects &&
-           now.bytes == now.freed_bytes;
-}
-
 /* What attributes are dropped must be known before the first sample is told. */
 static void number_tag(struct otp_account *a, struct otp_tell *t)
 {
     a->tag_number = OTP_LEDGER_NOT_NUMBERED;
     a->due_objects = 0;
     a->due_bytes = 0;
-    if (is_silent(a)) {
-        return;
+    struct sums now = {0};
+    int64_t made[4] = {0};
+    read_sums(a, &now);
+    made_since(a, &now, made);
+    bool is_live = now.objects != now.freed_objects || now.bytes != now.freed_bytes;
+    if (!is_live && (made[0] | made[1]) == 0) {
+        return; /* it has nothing to say */
     }
     a->tag_number = OTP_TAGS_NONE;
-    if (a->tag_bytes != 0 && otp_tags_use(t->tags, OTP_OF_HEAP)) {
-        a->tag_number =
-            otp_tell_tag(t->tags, a->frames, a->tag_bytes, OTP_OF_HEAP, &t->tag_dropped_attrs);
+    if (a->tag_bytes != 0 && otp_tags_use(t->tags, OTP_OF_HEAP, is_live)) {
+        a->tag_number = number_of(t->tags, a->frames, a->tag_bytes, is_live, OTP_OF_HEAP,
+                                  &t->tag_dropped_attrs);
     }
 }
 

@@ -51,6 +51,7 @@ void otp_tags_clear(struct otp_tags *t)
 {
     t->key_count = 0;
     t->uses = 0;
+    t->live_uses = 0;
     if (t->entries.capacity > KEEP_BYTES) {
         otp_map_fini(&t->attr_map);
         otp_map_fini(&t->entry_map);
@@ -240,6 +241,7 @@ static uint32_t attr_number(struct otp_tags *t, const struct pair *p)
 struct candidate {
     struct otp_tags_entry entry;
     uint32_t attrs[OTP_TAGS_ATTRS_MAX];
+    bool is_live;
 };
 
 static const struct otp_tags_entry *entry_at(const struct otp_tags *t, uint32_t idx)
@@ -282,7 +284,7 @@ static bool add_entry(struct otp_tags *t, struct candidate *c, uint64_t hash, ui
     uint32_t idx = (uint32_t)(t->entries.len / sizeof(c->entry));
     size_t list_bytes = c->entry.attr_count * sizeof(c->attrs[0]);
     c->entry.attrs_at = (uint32_t)(t->lists.len / sizeof(c->attrs[0]));
-    bool ok = idx < t->max_entries;
+    bool ok = idx < t->max_entries - (c->is_live ? 0 : t->max_entries / 2);
     ok = ok && (list_bytes == 0 || otp_buf_add(&t->lists, c->attrs, list_bytes));
     ok = ok && otp_buf_add(&t->entries, &c->entry, sizeof(c->entry));
     if (ok && !otp_map_add(&t->entry_map, hash, idx)) {
@@ -314,7 +316,7 @@ static uint32_t entry_number(struct otp_tags *t, struct candidate *c, bool *is_d
     return number;
 }
 
-struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t len)
+struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t len, bool is_live)
 {
     static struct pairs pairs; /* too large for the worker's stack; there is one worker */
     static struct otp_tag copy;
@@ -333,6 +335,7 @@ struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t 
     leave_out(&pairs, copy.data + copy.attr_bytes + copy.label_bytes, copy.refused);
     read_labels(copy.data + copy.attr_bytes, copy.label_bytes, &pairs);
     memset(&c.entry, 0, sizeof(c.entry));
+    c.is_live = is_live;
     memcpy(c.entry.trace_id, copy.trace_id, sizeof(c.entry.trace_id));
     memcpy(c.entry.span_id, copy.span_id, sizeof(c.entry.span_id));
     r.dropped_attrs = pairs.lost + copy.lost;
@@ -352,10 +355,12 @@ struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t 
     return r;
 }
 
-bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of)
+bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of, bool is_live)
 {
-    if (t != NULL && t->uses < t->max_uses) {
-        t->uses++;
+    if (t != NULL && (is_live ? t->live_uses + t->uses < t->max_uses
+                              : t->uses < t->max_uses - t->max_uses / 2)) {
+        t->uses += is_live ? 0 : 1;
+        t->live_uses += is_live ? 1 : 0;
         return true;
     }
     otp_count(OTP_COUNT_LINKS, of, 1);

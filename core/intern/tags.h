@@ -51,8 +51,9 @@ struct otp_tags {
     struct otp_heap *heap;
     uint32_t max_values; /* of a key */
     uint32_t max_entries;
-    uint32_t max_uses; /* samples that may have a tag */
-    uint32_t uses;
+    uint32_t max_uses;  /* samples that may have a tag */
+    uint32_t uses;      /* by what is not live */
+    uint32_t live_uses; /* by what is */
     otp_tags_name name;
     void *name_arg;
     struct otp_tags_key keys[OTP_TAGS_KEYS_MAX];
@@ -75,11 +76,15 @@ struct otp_tags_result {
 /* No tags. name may be NULL: attributes of thread contexts are left out then. Context: worker, as
  * all of these. */
 void otp_tags_init(struct otp_tags *t, struct otp_heap *heap, otp_tags_name name, void *name_arg);
-/* The number of a tag of len bytes, which nobody need have checked. */
-struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t len);
+/*
+ * The number of a tag of len bytes, which nobody need have checked. is_live: of memory that is
+ * live. For that half of all entries, and of all uses, are kept: it is told as one at the end of
+ * the flush, when what has passed may have used up any number.
+ */
+struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t len, bool is_live);
 /* One more sample is to have a tag: false, and counted as a loss of that profile, when there are
  * too many. t may be NULL. */
-bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of);
+bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of, bool is_live);
 /* Forgets all tags. */
 void otp_tags_clear(struct otp_tags *t);
 /* Entry number, which is not OTP_TAGS_NONE; valid until the next otp_tags_add. */

@@ -167,6 +167,17 @@ static bool add_entry(struct otp_timetable *t, const struct wanted *w, bool is_n
     return s->time_ns != 0 || otp_map_add(&t->map, hash_entry(w), id);
 }
 
+/* The sample goes without its tag, whose attributes it should have had. */
+static void leave_tag(struct otp_timetable *t, struct otp_time_sample *s)
+{
+    uint32_t count = t->tags == NULL ? 0 : otp_tags_get(t->tags, s->tag)->attr_count;
+    t->dropped_attrs += count;
+    if (count > 0) {
+        otp_count(OTP_COUNT_LABELS, t->of, count);
+    }
+    s->tag = OTP_TAGS_NONE;
+}
+
 bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *given)
 {
     struct otp_time_sample s = *given;
@@ -177,12 +188,12 @@ bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *gi
                        .frames_at = is_new_stack ? t->frame_count : t->entries[first].frames_at};
     uint32_t id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
     bool is_new_tag = id == OTP_MAP_NONE && s.tag != OTP_TAGS_NONE;
-    if (is_new_tag && !otp_tags_use(t->tags, t->of)) {
-        s.tag = OTP_TAGS_NONE;
+    if (is_new_tag && !otp_tags_use(t->tags, t->of, false)) {
+        leave_tag(t, &s);
         id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
     } else if (is_new_tag && !is_new_stack && !make_entry_room(t)) {
         otp_count(OTP_COUNT_LINKS, t->of, 1);
-        s.tag = OTP_TAGS_NONE;
+        leave_tag(t, &s);
         id = find(t, &w);
     }
     t->sample_count++;

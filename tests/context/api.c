@@ -86,6 +86,10 @@ static void *thread(void *arg)
 static void labels(void)
 {
     static char long_text[400];
+    static char euros[400] = "a"; /* and then characters of three bytes */
+    for (size_t i = 1; i + 3 < sizeof(euros); i += 3) {
+        memcpy(euros + i, "\xe2\x82\xac", 3);
+    }
     memset(long_text, 'x', sizeof(long_text) - 1);
     otelprof_label_pop(); /* nothing to take away */
     otelprof_label_push("route", "/outer");
@@ -94,8 +98,9 @@ static void labels(void)
     otelprof_label_push(NULL, "no key");
     otelprof_label_push("", "no key");
     otelprof_label_push("no value", NULL);
+    otelprof_label_push("euros", euros);
     burn_here(0.2);
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         otelprof_label_pop();
     }
     for (int i = 0; i < 100; i++) {

@@ -47,6 +47,8 @@ all_of_it() { # EXTRA: milliseconds in scopes of C++
     milliseconds 140 260 ""
     told by long cpu
     milliseconds 140 260 "$(printf 'x%.0s' $(seq 255))"
+    told by euros cpu
+    milliseconds 140 260 "a$(printf '\342\202\254%.0s' $(seq 84))"
     told by thread.name cpu
     milliseconds 140 260 "by the program, longer than what fits"
     told dropped cpu

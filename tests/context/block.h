@@ -10,7 +10,7 @@ __attribute__((noinline)) void *make_block(size_t size);
 
 __attribute__((noinline)) void *make_block(size_t size)
 {
-    char *p = malloc(size);
+    void *p = malloc(size);
     if (p == NULL) {
         exit(2);
     }

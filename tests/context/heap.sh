@@ -45,6 +45,41 @@ for how in "one flush" "many flushes" "many flushes with times" "spans that are 
     end
 done
 
+begin "labels hold in what a thread runs at its end"
+host last_words -I"$top"
+settings="OTELPROF_HEAP_INTERVAL=1"
+prof "$host"
+equal "exit status" 0 "$status"
+strict
+for end in local:20000 key:40000 handler:30000; do
+    # shellcheck disable=SC2046
+    equal "bytes of ${end%:*}" "${end#*:}" "$(judge by end alloc_space $(files) | awk -v want="${end%:*}" '$2 == want { n += $1 } END { print n + 0 }')"
+done
+# A block of each destructor in ten threads.
+# shellcheck disable=SC2046
+equal "bytes with the label that stayed" 30000 \
+    "$(judge by kept alloc_space $(files) | awk '$2 == "yes" { n += $1 } END { print n + 0 }')"
+# shellcheck disable=SC2046
+equal "labels lost" "" "$(judge note otelprof.dropped.labels $(files))"
+end
+
+begin "what is live keeps span and labels in a flush that cannot tell all that went"
+host starve -I"$top"
+settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU=false"
+bare "$host"
+prof "$host"
+same
+strict
+# shellcheck disable=SC2046
+equal "live blocks with a link" 500 "$(judge links inuse_objects $(files) | awk '$2 != "-" { n += $1 } END { print n + 0 }')"
+# shellcheck disable=SC2046
+equal "live blocks with a label" 500 "$(judge by route inuse_objects $(files) | awk '$2 == "/x" { n += $1 } END { print n + 0 }')"
+# shellcheck disable=SC2046
+equal "bytes in make_block" $((60500 * 64)) "$(judge site alloc_space make_block $(files))"
+# shellcheck disable=SC2046
+[ "$(judge note otelprof.dropped.links $(files))" -gt 1000 ] || bad "there was room for all of it"
+end
+
 begin "a million spans stay within the memory limit"
 host many -I"$top"
 bare "$host" 1000000

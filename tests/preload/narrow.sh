@@ -41,9 +41,9 @@ for limit_of in 1m 2m 4m 8m; do
         strict
         has_files narrow 2
         # shellcheck disable=SC2046
-        between "allocations told" 100 30000 "$(judge site alloc_objects make_one $(files))"
+        between "allocations told" 10 30000 "$(judge site alloc_objects make_one $(files))"
         # shellcheck disable=SC2046
-        between "spans told" 100 30000 "$(judge links alloc_objects $(files) | grep -vc -- ' - -$')"
+        between "spans told" 10 30000 "$(judge links alloc_objects $(files) | grep -vc -- ' - -$')"
         # shellcheck disable=SC2046
         equal "spans told twice" 0 "$(judge links alloc_objects $(files) | grep -v -- ' - -$' | grep -vc '^1 ')"
         end

@@ -86,7 +86,7 @@ static const char *told(const char *key)
     if (!otp_tag_take(&t)) {
         return out;
     }
-    struct otp_tags_result r = otp_tags_add(&tags, &t, otp_tag_bytes(&t));
+    struct otp_tags_result r = otp_tags_add(&tags, &t, otp_tag_bytes(&t), true);
     dropped = r.dropped_attrs;
     if (r.number == OTP_TAGS_NONE) {
         return out;

@@ -70,7 +70,7 @@ static void add_label(struct otp_tag *t, const char *key, const char *value)
 
 static struct otp_tags_result add(const struct otp_tag *t)
 {
-    return otp_tags_add(&tags, t, otp_tag_bytes(t));
+    return otp_tags_add(&tags, t, otp_tag_bytes(t), true);
 }
 
 /* The text of an attribute, NULL when there is none of that key. */
@@ -189,7 +189,7 @@ START_TEST(test_any_bytes_do_no_harm)
         ck_assert_ptr_nonnull(exact);
         memcpy(exact, &t, len < sizeof(t) ? len : sizeof(t));
         if (len <= sizeof(t)) {
-            (void)otp_tags_add(&tags, exact, len);
+            (void)otp_tags_add(&tags, exact, len, true);
         }
         free(exact);
         if (round % 500 == 0) {
@@ -206,7 +206,7 @@ START_TEST(test_samples_beyond_the_limit_go_to_their_stack)
     uint64_t frames[2][3] = {{1, 2, 3}, {4, 5, 6}};
     struct otp_timetable_budget budget = {.max_bytes = SIZE_MAX};
     otp_timetable_init(&table, &heap, &budget, &tags, OTP_OF_CPU);
-    tags.max_uses = 5;
+    tags.max_uses = 10; /* the other half is for what is live */
     otp_counters[OTP_OF_CPU][OTP_COUNT_LINKS] = 0;
     for (uint64_t i = 0; i < 40; i++) {
         set_span(&t, 1 + i / 2);
@@ -229,6 +229,10 @@ START_TEST(test_samples_beyond_the_limit_go_to_their_stack)
     ck_assert_uint_eq(table.entry_count, 7);
     ck_assert_uint_eq(table.frame_count, 6); /* each stack once */
     ck_assert_uint_eq(otp_counters[OTP_OF_CPU][OTP_COUNT_LINKS], 35);
+    for (unsigned i = 0; i < 6; i++) {
+        ck_assert_int_eq(otp_tags_use(&tags, OTP_OF_CPU, true), i < 5);
+        ck_assert(!otp_tags_use(&tags, OTP_OF_CPU, false));
+    }
 }
 END_TEST
 
