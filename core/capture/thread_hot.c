@@ -18,8 +18,8 @@
 
 #define CHUNK_THREADS 64U
 #define MAX_CHUNKS 1024U
-#define WAKE_EACH_ENDED 256U /* the worker is woken to take back that many records */
-#define KEEP_RINGS 64U       /* records above these lose their ring when their thread is gone */
+#define WAKE_EACH_ENDED 64U /* the worker is woken to take back that many records */
+#define KEEP_RINGS 64U      /* records above these lose their ring when their thread is gone */
 
 uint32_t otp_names_epoch;
 __thread struct otp_tls otp_tls __attribute__((tls_model("initial-exec")));
