@@ -42,6 +42,36 @@ OTP_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigactio
     return r;
 }
 
+OTP_EXPORT int __sigaction(int signo, const struct sigaction *act, struct sigaction *old);
+
+int __sigaction(int signo, const struct sigaction *act, struct sigaction *old)
+{
+    return sigaction(signo, act, old);
+}
+
+long otp_syscall_sigaction(long number, long signo, const void *act, void *old, long bytes);
+
+/* The same by system call. old is the kernel's structure, which begins with the handler; the kernel
+ * finds out whether it can be written to. */
+long otp_syscall_sigaction(long number, long signo, const void *act, void *old, long bytes)
+{
+    otp_real_init();
+    struct sigaction answer;
+    bool is_ours = act == NULL && otp_signals_answer((int)signo, &answer);
+    if (act != NULL) {
+        otp_signals_before((int)signo);
+    }
+    long r = otp_real.syscall(number, signo, act, old, bytes);
+    if (r == 0 && old != NULL && is_ours) {
+        memset(old, 0, 3 * sizeof(void *) + (size_t)bytes);
+        memcpy(old, &answer.sa_handler, sizeof(answer.sa_handler));
+    }
+    if (act != NULL) {
+        otp_signals_after((int)signo);
+    }
+    return r;
+}
+
 /* The older ways to set a handler differ in flags only. */
 static sighandler_t set_handler(sighandler_t (*real)(int signo, sighandler_t handler), int signo,
                                 sighandler_t handler)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * syscall(2), only to see a program forbid itself system calls (seccomp has no other name in libc)
- * or change its namespaces, or end or be replaced without libc.
+ * or change its namespaces, or end or be replaced, or change what a signal does, without libc.
  * It must not leave a frame on the stack: some of its calls return twice. So it is a jump, written
  * by hand.
  */
@@ -72,6 +72,7 @@ long otp_syscall_exec(long number, long a, long b, long c, long d, long e)
     return r;
 }
 
+_Static_assert(SYS_rt_sigaction == 13, "in the assembly below; otp_syscall_sigaction: signal.c");
 _Static_assert(SYS_execve == 59 && SYS_execveat == 322, "the numbers in the assembly below");
 _Static_assert(SYS_seccomp == 317 && SYS_unshare == 272 && SYS_setns == 308 &&
                    SYS_exit_group == 231 && SYS_exit == 60,
@@ -93,6 +94,8 @@ __asm__(".text\n"
         "    je otp_syscall_exit\n"
         "    cmp $60, %rdi\n"
         "    je otp_syscall_exit\n"
+        "    cmp $13, %rdi\n"
+        "    je otp_syscall_sigaction\n"
         "    cmp $59, %rdi\n"
         "    je otp_syscall_exec\n"
         "    cmp $322, %rdi\n"

@@ -616,7 +616,7 @@ static void log_ticks(void)
     if (otp_settings.signo != 0 && !otp_settings.is_cpu_on && !is_lost) {
         static const char text[] = "no CPU profile: the program uses every signal that ticks could";
         is_lost = true;
-        otp_engine_log(OTP_LOG_ERROR, text, sizeof(text) - 1);
+        otp_engine_log(OTP_LOG_WARN, text, sizeof(text) - 1);
     }
     if (!otp_settings.is_cpu_on || !otp_capture_is_on() ||
         (signo == otp_settings.signo && is_perf == otp_settings.is_perf_used)) {
