@@ -162,6 +162,7 @@ static void way_kernel_execve(void)
 static void way_kernel_execveat(void)
 {
     syscall(SYS_execveat, AT_FDCWD, path, next, environ, 0);
+    puts(errno == ENOSYS ? "execveat is not there" : "execveat fails");
 }
 
 static void way_failed_exec(void)

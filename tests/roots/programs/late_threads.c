@@ -11,7 +11,7 @@
 static void *work(void *arg)
 {
     pthread_setname_np(pthread_self(), "late-worker");
-    burn_here(30);
+    burn_here(100); /* so long that the library is noticed where the loader does not tell of it */
     allocate_here(50);
     if (arg != NULL) {
         pthread_exit(arg);
