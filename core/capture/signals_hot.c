@@ -437,15 +437,19 @@ static bool has_handler(int signo, handler_fn handler)
     return !set_action(signo, NULL, &now) || now.handler == handler;
 }
 
+static bool is_tick_taken(void)
+{
+    return otp_load_relaxed(&ticks.is_ours) != 0 && !has_handler(ticks.signo, otp_tick);
+}
+
 void otp_signals_check_tick(void)
 {
     struct held_mask mask;
-    if (otp_load_relaxed(&ticks.is_ours) == 0 || has_handler(ticks.signo, otp_tick) ||
-        is_vfork_child()) {
+    if (!is_tick_taken() || is_vfork_child()) {
         return;
     }
     lock(&mask);
-    if (otp_load_relaxed(&ticks.is_ours) != 0 && !has_handler(ticks.signo, otp_tick)) {
+    if (is_tick_taken()) {
         give_up_tick(true);
     }
     unlock(&mask);
@@ -456,7 +460,7 @@ void otp_signals_check(void)
     if (otp_exchange_acq_rel(&is_locked, 1) != 0) {
         return; /* who holds it may be waiting for the worker, which is us */
     }
-    if (otp_load_relaxed(&ticks.is_ours) != 0 && !has_handler(ticks.signo, otp_tick)) {
+    if (is_tick_taken()) {
         give_up_tick(true);
     }
     if (otp_load_relaxed(&toggle.is_ours) != 0 && !has_handler(toggle.signo, on_toggle)) {
