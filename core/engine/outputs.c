@@ -531,13 +531,14 @@ uint64_t otp_outputs_queued(uint64_t *out_bytes)
     return count;
 }
 
-/* What a file did not take it will not take a moment later either: only peers are waited for. */
-static bool has_queued(void)
+/* What a file did not take it will not take a moment later either: only peers are waited for, and
+ * of them those that may be asked again in time. */
+static bool has_queued(uint64_t deadline_ns)
 {
     for (size_t i = 0; i < output_count; i++) {
         const struct otp_sink *s = &outputs[i].sink.base;
         bool is_unsure = otp_engine.conf.spool.len > 0 && s->unconfirmed_messages > 0;
-        if (s->queued_messages > 0 || is_unsure) {
+        if ((s->queued_messages > 0 && s->told_ns < deadline_ns) || is_unsure) {
             return true;
         }
     }
@@ -600,7 +601,7 @@ uint64_t otp_outputs_pump(uint64_t deadline_ns, bool is_last)
             uint64_t next = pump_one(&outputs[i], is_last ? slice : 0, is_last);
             wake = next < wake ? next : wake;
         }
-    } while (is_last && now < deadline_ns && has_queued());
+    } while (is_last && now < deadline_ns && has_queued(deadline_ns));
     for (size_t i = 0; i < output_count && is_last; i++) {
         end_one(&outputs[i]);
     }

@@ -52,6 +52,7 @@ struct otp_sink {
     const char *failed_step; /* what failed, a verb: "create", "connect to"; NULL after a success */
     const char *hint;        /* what to know about it, or NULL */
     uint64_t wake_ns;        /* pump again then, at the latest; UINT64_MAX: nothing is waiting */
+    uint64_t told_ns;        /* the peer wants nothing before; 0: it has not said so */
     uint64_t sent_messages;  /* delivered, as far as can be known */
     uint64_t dropped_messages; /* taken, and given up later: no room, or closed */
     uint64_t dropped_bytes;

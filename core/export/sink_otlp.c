@@ -396,6 +396,8 @@ static enum otp_status otlp_pump(struct otp_sink *s, uint64_t deadline_ns, bool 
     }
     otp_backlog_publish(&k->backlog);
     s->wake_ns = next_wake(k);
+    bool is_told = k->backlog.is_told_to_wait && k->state == OTP_OTLP_IDLE;
+    s->told_ns = is_told ? k->backlog.retry_ns : 0;
     return k->backlog.queue.first == NULL ? OTP_OK : OTP_AGAIN;
 }
 

@@ -21,15 +21,18 @@ stop_server() {
     wait "$server" 2> /dev/null
 }
 
-# run PORT MILLISECONDS [SETTING…]
+# run PORT MILLISECONDS [SETTING…]: for so long and until there are $least files in $folder; how long the end may wait for a
+# server is $patience: not long where none takes anything
+least=0 folder= patience=500ms
 run() {
     to=$1 span=$2
     shift 2
     run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="http://127.0.0.1:$to,file:$p/%p-%n.otlp" \
-        OTELPROF_HEAP_INTERVAL=4k OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler \
-        OTEL_EXPORTER_OTLP_TIMEOUT=300 "$@" "$busy" "$span"
+        OTELPROF_HEAP_INTERVAL=4k OTELPROF_SHUTDOWN_TIMEOUT=$patience OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler \
+        OTEL_EXPORTER_OTLP_TIMEOUT=60000 "$@" "$busy" "$span" "${folder:-$p}" "$least"
     equal "exit status" 3 $?
     equal "output" "done" "$(cat "$d/prof.out")"
+    least=0 folder= patience=500ms
 }
 
 spooled() {
@@ -85,7 +88,9 @@ rm -f "$d/server/port"
 server=$!
 pids="$pids $server"
 wait_for 20 test -s "$d/server/port" || bad "$(cat "$d/server.err")"
-run "$first" 800 OTELPROF_INTERVAL=200ms
+patience=30s
+folder=$d/spool least=empty
+run "$first" 100 OTELPROF_INTERVAL=200ms
 equal "files" 0 "$(spooled)"
 equal "requests" "$(made)" "$(requests)"
 equal "distinct" "$(made)" "$(distinct)"
@@ -98,6 +103,7 @@ run 1 200
 before=$(spooled)
 [ "$before" -gt 0 ] || bad "nothing is in the spool"
 server answers:200
+patience=30s
 run "$port" 600 OTELPROF_INTERVAL=200ms OTEL_SERVICE_NAME=other
 equal "files" "$before" "$(spooled)"
 stop_server
@@ -112,6 +118,7 @@ end
 
 begin "a message that is refused for good does not stay"
 server answers:400
+patience=30s
 run "$port" 300 OTELPROF_INTERVAL=100ms
 equal "files" 0 "$(spooled)"
 equal "distinct" "$(made)" "$(distinct)"
@@ -120,7 +127,8 @@ end
 
 begin "several processes empty one spool without sending anything twice"
 server answers:503
-run "$port" 1500 OTELPROF_INTERVAL=100ms
+least=5
+run "$port" 100 OTELPROF_INTERVAL=100ms
 n=$(spooled)
 [ "$n" -ge 5 ] || bad "only $n files"
 stop_server
@@ -135,7 +143,8 @@ pids="$pids $server"
 wait_for 20 test -s "$d/server/port" || bad "$(cat "$d/server.err")"
 for i in 1 2 3; do
     env LD_PRELOAD="$lib" OTELPROF_OUTPUT="http://127.0.0.1:$port,file:$p/%p-%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
-        OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler OTELPROF_INTERVAL=200ms "$busy" 1200 > "$d/out.$i" 2>&1 &
+        OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler OTELPROF_INTERVAL=200ms OTELPROF_SHUTDOWN_TIMEOUT=30s \
+        "$busy" 1200 "$d/spool" empty > "$d/out.$i" 2>&1 &
     eval "p$i=$!"
 done
 # shellcheck disable=SC2154
@@ -185,14 +194,16 @@ stop_receive() {
     wait "$receiver" || bad "the receiver lost something: $(cat "$d/receive.out")"
 }
 
-# program OUTPUT MILLISECONDS [SETTING…]
+# program OUTPUT MILLISECONDS [SETTING…]; $least, $folder and $patience as of run
 program() {
     to=$1 span=$2
     shift 2
     run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$to,file:$p/%p-%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
-        OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler OTELPROF_INTERVAL=100ms "$@" "$busy" "$span"
+        OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler OTELPROF_INTERVAL=100ms \
+        OTELPROF_SHUTDOWN_TIMEOUT=$patience "$@" "$busy" "$span" "${folder:-$p}" "$least"
     equal "exit status" 3 $?
     equal "output" "done" "$(cat "$d/prof.out")"
+    least=0 folder= patience=500ms
 }
 
 for kind in tcp unix; do
@@ -201,11 +212,13 @@ for kind in tcp unix; do
     tcp) receive tcp:127.0.0.1:0 && stop_receive && to=$address ;;
     unix) to=unix:$d/socket ;;
     esac
-    program "$to" 500
+    least=2
+    program "$to" 100
     equal "files" "$(made)" "$(spooled)"
     [ "$(made)" -ge 2 ] || bad "only $(made) flushes"
     receive "$to"
-    program "$to" 800
+    folder=$d/spool least=empty patience=30s
+    program "$to" 100
     equal "files left" 0 "$(spooled)"
     stop_receive
     same_ids "$p" "$d/stored"
@@ -215,10 +228,11 @@ done
 begin "a receiver that is stopped: what it has not read is in the spool"
 receive "unix:$d/socket"
 kill -STOP "$receiver"
-program "unix:$d/socket" 300 OTELPROF_SHUTDOWN_TIMEOUT=300ms
+program "unix:$d/socket" 300
 [ "$(spooled)" -ge 1 ] || bad "nothing is in the spool"
 kill -CONT "$receiver"
-program "unix:$d/socket" 800
+folder=$d/spool least=empty patience=30s
+program "unix:$d/socket" 100
 equal "files left" 0 "$(spooled)"
 stop_receive
 # What the kernel held comes as well; the receiver knows it by its ids.
@@ -226,7 +240,8 @@ same_ids "$p" "$d/stored"
 end
 
 begin "otelprof send delivers a spool and empties it"
-run 1 500 OTELPROF_INTERVAL=100ms
+least=3
+run 1 100 OTELPROF_INTERVAL=100ms
 n=$(spooled)
 [ "$n" -ge 3 ] || bad "only $n files"
 touch "$d/spool/readme"
@@ -309,7 +324,8 @@ same_ids "$p" "$d/stored"
 end
 
 begin "two senders and a process empty one spool together, nothing comes twice"
-run 1 2500 OTELPROF_INTERVAL=50ms
+least=20
+run 1 100 OTELPROF_INTERVAL=50ms
 n=$(spooled)
 [ "$n" -ge 20 ] || bad "only $n files"
 server answers:200
