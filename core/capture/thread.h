@@ -54,8 +54,10 @@ struct otp_thread {
     int32_t timer_id;
     struct otp_pace pace[2]; /* the one in force, which due names, and the one before or after it */
     uint64_t due;            /* epoch of the pace, ends of its periods told; atomic, see timer.h */
-    uint64_t timer_seen_ns;  /* reading of its CPU clock up to which a timer's tick at a system call
-                                has no share any more; see tick_hot.c */
+    uint64_t timer_seen_ns;  /* reading of its CPU clock up to which the timer's ticks have told
+                                whose  the time is; see tick_hot.c */
+    uint64_t user_us;        /* that it had used at the timer's last tick, in a thread with a */
+    uint64_t system_us;      /* perf event */
     uintptr_t last_leaf;     /* function that the thread has returned from when it ends; 0: none */
     uint64_t random;         /* state of the generator; whoever starts the timer uses it */
     struct otp_cost cost;    /* written by the thread, added up by the worker */

@@ -9,6 +9,7 @@
 #include "core/capture/tick.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
@@ -23,9 +24,13 @@
 #include "core/capture/timer.h"
 #include "core/capture/unwind.h"
 
-/* Periods due that only time outside of the program's own code explains: page faults, a machine
- * that stood still. */
-#define FAR_BEHIND 40U
+/* Time due, in kernel ticks, that a thread with a perf event only has when signals were blocked, or
+ * when no event came. */
+#define TICKS_BEHIND 4U
+
+/* A timer's tick can come earlier after the kernel's than any before, by this part of the time from
+ * one to the next. */
+#define EARLY_PART 64U
 
 /* What the part on the scratch stack needs. */
 struct tick {
@@ -33,12 +38,10 @@ struct tick {
     const ucontext_t *signal;    /* where to start from: this, or */
     const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
-    uint64_t cpu_now_ns; /* of the thread */
-    bool is_span; /* it stands for the time between these two, due or not; otherwise for what is due
-                   */
-    uint64_t from_ns;
-    uint64_t to_ns;
-    uintptr_t leaf; /* function to put below the stack; 0: none */
+    uint64_t
+        since_ns;    /* readings of the thread's CPU clock: it stands for what is due of the time */
+    uint64_t now_ns; /* between these two; of all time up to the second if the first is 0 */
+    uintptr_t leaf;  /* function to put below the stack; 0: none */
 };
 
 static void sample(void *arg)
@@ -63,8 +66,7 @@ static void sample(void *arg)
         return;
     }
     uint64_t period;
-    uint64_t count = k->is_span ? otp_timer_take_between(t, k->from_ns, k->to_ns, &period)
-                                : otp_timer_take(t, k->cpu_now_ns, &period);
+    uint64_t count = otp_timer_take_since(t, k->since_ns, k->now_ns, &period);
     if (count == 0) {
         return; /* the worker was faster */
     }
@@ -94,8 +96,7 @@ static void take(struct tick *k, uintptr_t sp)
     if (!otp_thread_enter(t, sp)) {
         return;
     }
-    bool is_due = (k->is_span ? otp_timer_between(t, k->from_ns, k->to_ns)
-                              : otp_timer_due(t, k->cpu_now_ns)) != 0;
+    bool is_due = otp_timer_due_since(t, k->since_ns, k->now_ns) != 0;
     t->scratch = is_due ? otp_scratch_claim() : 0;
     if (OTP_LIKELY(t->scratch != 0)) {
         void *base = otp_scratch_base(t->scratch);
@@ -128,51 +129,87 @@ static bool is_at_syscall(const ucontext_t *uc)
 }
 
 /*
- * When the kernel's tick was that made the timer's signal, by the thread's CPU clock. In a system
- * call the signal waits for the call's end. What the call has used until then is not booked yet;
- * the tick was anywhere in it, or in its last part when it took longer than from one tick to the
- * next: in the middle on average.
+ * Whether the kernel's tick that sent the timer's signal found the thread inside the kernel: the
+ * kernel adds the whole time from tick to tick to the thread's system time then, and to its user
+ * time otherwise. (Where a kernel measures the two instead, the larger part decides.)
  */
-static uint64_t tick_time(const struct tick *k, uint64_t due)
+static bool was_in_kernel(struct otp_thread *t)
 {
-    uint64_t call_ns = due * otp_load_relaxed(&otp_settings.cpu_period_ns);
-    uint64_t part_ns =
-        call_ns < otp_settings.kernel_tick_ns ? call_ns : otp_settings.kernel_tick_ns;
-    return k->cpu_now_ns > part_ns / 2 ? k->cpu_now_ns - part_ns / 2 : 0;
+    struct rusage used;
+    if (OTP_SYS2(SYS_getrusage, RUSAGE_THREAD, &used) < 0) {
+        return false;
+    }
+    uint64_t user_us = (uint64_t)used.ru_utime.tv_sec * 1000000U + (uint64_t)used.ru_utime.tv_usec;
+    uint64_t system_us =
+        (uint64_t)used.ru_stime.tv_sec * 1000000U + (uint64_t)used.ru_stime.tv_usec;
+    bool is_known = t->user_us + t->system_us != 0;
+    bool is_system = system_us - t->system_us > user_us - t->user_us;
+    t->user_us = user_us;
+    t->system_us = system_us;
+    return is_known && is_system;
 }
 
 /*
- * What a timer's tick stands for in a thread with a perf event. The event ticks at each period that
- * ends while the thread runs code of its own, and stands for all that is due; the timer ticks
- * wherever the thread is. So the timer's ticks share the time out between system calls (the next
- * instruction tells, when the thread comes back) and the rest, and the event's share the rest out.
- * A timer's tick at a system call therefore stands for the time since the timer's tick before, even
- * for time that the event's ticks have booked: they are then ahead, and book less afterwards.
- * Elsewhere the timer has nothing to say, unless so much is due that no event can have come.
+ * How long ago the kernel's tick was that sent the timer's signal. In a system call the signal
+ * waits for the call's end. The kernel ticks at multiples of its tick on the monotonic clock, give
+ * or take an offset that ticks in other code show (is_prompt), for there nothing waits: the least
+ * one seen, which may grow slowly. 0 as long as it is not known.
+ */
+static uint64_t tick_age_ns(bool is_prompt)
+{
+    static uint64_t
+        offset_ns; /* plus 1; 0: not known. Shared by all threads, any of them is right */
+    uint64_t tick_ns = otp_settings.kernel_tick_ns;
+    uint64_t known_ns = otp_load_relaxed(&offset_ns);
+    if (tick_ns == 0 || (known_ns == 0 && !is_prompt)) {
+        return 0;
+    }
+    uint64_t phase_ns = otp_sys_monotonic_ns() % tick_ns;
+    uint64_t age_ns = known_ns == 0 ? 0 : (phase_ns + tick_ns - (known_ns - 1)) % tick_ns;
+    bool is_early = age_ns > tick_ns - tick_ns / EARLY_PART;
+    if (is_prompt) {
+        uint64_t moved_ns = known_ns - 1 + age_ns / EARLY_PART;
+        otp_store_relaxed(&offset_ns, known_ns == 0 || is_early ? phase_ns + 1 : moved_ns + 1);
+    }
+    return is_early ? 0 : age_ns;
+}
+
+/*
+ * What a tick stands for in a thread with a perf event. The event ticks at each period that ends
+ * while the thread runs code of its own; the timer ticks wherever the thread is, as often as the
+ * kernel looks. So the timer's ticks share the time out between the kernel (system calls, page
+ * faults) and the rest, and the event's share the rest out. A timer's tick in the kernel stands for
+ * the time since the timer's tick before. One elsewhere says that this time is the event's: its
+ * next ticks book it, each what is due of the time that lies a kernel tick back. So nothing is
+ * booked before it is known whose it is, and no thread ends with more than it has used.
  *
- * What is booked twice for a moment lies between two of the timer's ticks. A span that reaches back
- * farther than that and what is due has met a time in which signals were blocked: the first tick
- * after it books all of that time, whoever's it is, and the other has no share in it.
+ * Far more is due only when signals were blocked: all of that belongs to the first tick after it,
+ * and the other has no share in it.
  */
 static void share_out(struct tick *k, const ucontext_t *uc, bool is_timer)
 {
     struct otp_thread *t = k->thread;
+    uint64_t now_ns = k->now_ns;
     uint64_t period_ns = otp_load_relaxed(&otp_settings.cpu_period_ns);
-    uint64_t apart_ns =
-        period_ns > otp_settings.kernel_tick_ns ? period_ns : otp_settings.kernel_tick_ns;
-    uint64_t due = otp_timer_due(t, k->cpu_now_ns);
-    bool is_call = is_at_syscall(uc);
-    if (!is_timer && due * period_ns <= 2 * apart_ns) {
-        return;
+    uint64_t tick_ns = otp_settings.kernel_tick_ns;
+    uint64_t apart_ns = period_ns > tick_ns ? period_ns : tick_ns;
+    bool is_behind = otp_timer_due(t, now_ns) * period_ns > TICKS_BEHIND * apart_ns;
+    if (is_timer) {
+        bool is_fault = was_in_kernel(t);
+        bool is_call = is_at_syscall(uc);
+        uint64_t age_ns = tick_age_ns(!is_fault && !is_call);
+        uint64_t since_ns = now_ns > t->timer_seen_ns ? now_ns - t->timer_seen_ns : 0;
+        uint64_t seen_ns = now_ns - (age_ns < since_ns ? age_ns : since_ns);
+        bool is_kernels = is_fault || is_call;
+        k->since_ns = is_kernels ? t->timer_seen_ns : is_behind ? 0 : seen_ns;
+        k->now_ns = seen_ns;
+        t->timer_seen_ns = seen_ns;
+    } else if (is_behind) {
+        t->timer_seen_ns = now_ns;
+    } else {
+        uint64_t settled_ns = now_ns > apart_ns ? now_ns - apart_ns : 0;
+        k->now_ns = settled_ns < t->timer_seen_ns ? settled_ns : t->timer_seen_ns;
     }
-    uint64_t seen_ns = is_timer && is_call ? tick_time(k, due) : k->cpu_now_ns;
-    uint64_t reach_ns = due * period_ns + 2 * apart_ns;
-    uint64_t from_ns = seen_ns > reach_ns ? seen_ns - reach_ns : 0;
-    from_ns = from_ns > t->timer_seen_ns ? from_ns : t->timer_seen_ns;
-    k->is_span = is_timer && due <= FAR_BEHIND;
-    k->from_ns = is_call ? from_ns : seen_ns;
-    k->to_ns = seen_ns;
-    t->timer_seen_ns = seen_ns > t->timer_seen_ns ? seen_ns : t->timer_seen_ns;
 }
 
 /* Writes what this tick cost on the thread's account. */
@@ -207,21 +244,22 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     if (t == NULL || (!is_timer && !is_own(t))) {
         return;
     }
-    struct tick k = {.thread = t, .signal = context, .cpu_now_ns = otp_sys_thread_cpu_ns()};
+    uint64_t began_ns = otp_sys_thread_cpu_ns();
+    struct tick k = {.thread = t, .signal = context, .now_ns = began_ns};
     if (otp_load_relaxed(&t->perf_fd) != 0) {
         share_out(&k, context, is_timer);
     } else {
-        t->timer_seen_ns = k.cpu_now_ns; /* the event, when it comes, has no share in this time */
+        t->timer_seen_ns = began_ns; /* the event, when it comes, has no share in this time */
     }
     take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
-    note_cost(t, k.cpu_now_ns);
+    note_cost(t, began_ns);
 }
 
 void otp_sampled_last_tick(const struct otp_regs *regs)
 {
     struct otp_thread *t = otp_tls.thread;
     struct tick k = {
-        .thread = t, .call = regs, .leaf = t->last_leaf, .cpu_now_ns = otp_sys_thread_cpu_ns()};
+        .thread = t, .call = regs, .leaf = t->last_leaf, .now_ns = otp_sys_thread_cpu_ns()};
     uint64_t mask;
     if (otp_sys_block_signals(&mask)) {
         take(&k, otp_regs_sp(regs));

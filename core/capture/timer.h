@@ -57,14 +57,13 @@ uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns);
  * hot.
  */
 uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_period_ns);
-/* Ends of periods after from and up to to, whether samples stand for them or not. Context: hot. */
-uint64_t otp_timer_between(const struct otp_thread *t, uint64_t from_ns, uint64_t to_ns);
 /*
- * Takes those, due or not: what is taken too early is not due later. 0 also when another thread
- * came between. Context: hot.
+ * The same for those only that ended after since; 0: all. What ended before stays due. Context:
+ * hot.
  */
-uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t to_ns,
-                                uint64_t *out_period_ns);
+uint64_t otp_timer_due_since(const struct otp_thread *t, uint64_t since_ns, uint64_t now_ns);
+uint64_t otp_timer_take_since(struct otp_thread *t, uint64_t since_ns, uint64_t now_ns,
+                              uint64_t *out_period_ns);
 /* Reads the CPU clock of any thread of the process; false when it is gone. Context: any. */
 bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns);
 /* Deletes the timer, if any. Context: hot. */

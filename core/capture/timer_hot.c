@@ -99,47 +99,41 @@ static uint64_t ends_of(const struct otp_pace *p, uint64_t now_ns)
     return 1 + (now_ns - (uint64_t)p->first_ns) / p->period_ns;
 }
 
-static uint64_t ends_between(const struct otp_pace *p, uint64_t from_ns, uint64_t to_ns)
+/* Of the periods that ended after since (0: of all), those that nothing is told of. */
+static uint64_t untold(const struct otp_pace *p, uint64_t due, uint64_t since_ns, uint64_t now_ns)
 {
-    uint64_t before = ends_of(p, from_ns);
-    uint64_t ends = ends_of(p, to_ns);
+    uint64_t ends = ends_of(p, now_ns);
+    uint64_t told = due & TOLD_MASK;
+    uint64_t before = since_ns == 0 ? 0 : ends_of(p, since_ns);
+    before = before > told ? before : told;
     return ends > before ? ends - before : 0;
+}
+
+uint64_t otp_timer_due_since(const struct otp_thread *t, uint64_t since_ns, uint64_t now_ns)
+{
+    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
+    struct otp_pace p = pace_of(t, due);
+    return untold(&p, due, since_ns, now_ns);
+}
+
+uint64_t otp_timer_take_since(struct otp_thread *t, uint64_t since_ns, uint64_t now_ns,
+                              uint64_t *out_period_ns)
+{
+    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
+    struct otp_pace p = pace_of(t, due);
+    uint64_t count = untold(&p, due, since_ns, now_ns);
+    *out_period_ns = p.period_ns;
+    return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
 }
 
 uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns)
 {
-    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
-    struct otp_pace p = pace_of(t, due);
-    uint64_t ends = ends_of(&p, now_ns);
-    uint64_t told = due & TOLD_MASK;
-    return ends > told ? ends - told : 0;
+    return otp_timer_due_since(t, 0, now_ns);
 }
 
 uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_period_ns)
 {
-    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
-    struct otp_pace p = pace_of(t, due);
-    uint64_t ends = ends_of(&p, now_ns);
-    uint64_t told = due & TOLD_MASK;
-    uint64_t count = ends > told ? ends - told : 0;
-    *out_period_ns = p.period_ns;
-    return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
-}
-
-uint64_t otp_timer_between(const struct otp_thread *t, uint64_t from_ns, uint64_t to_ns)
-{
-    struct otp_pace p = pace_of(t, otp_load_acquire(&t->due)); /* pairs: PACE */
-    return ends_between(&p, from_ns, to_ns);
-}
-
-uint64_t otp_timer_take_between(struct otp_thread *t, uint64_t from_ns, uint64_t to_ns,
-                                uint64_t *out_period_ns)
-{
-    uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
-    struct otp_pace p = pace_of(t, due);
-    uint64_t count = ends_between(&p, from_ns, to_ns);
-    *out_period_ns = p.period_ns;
-    return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
+    return otp_timer_take_since(t, 0, now_ns, out_period_ns);
 }
 
 /* a / b, rounded down; b is more than 0. */

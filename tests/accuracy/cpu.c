@@ -336,6 +336,23 @@ NOINLINE void burn_kernel(int fd)
     __asm__ volatile("");
 }
 
+/* Memory that is there when it is touched: the kernel's time again, but in no system call. */
+NOINLINE void burn_faults(int unused)
+{
+    (void)unused;
+    char *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || madvise(p, 1 << 20, MADV_NOHUGEPAGE) != 0) {
+        exit(1);
+    }
+    for (int i = 0; i < 1 << 20; i += 4096) {
+        p[i] = 1;
+    }
+    munmap(p, 1 << 20);
+    __asm__ volatile("");
+}
+
+static void (*burn_in_kernel)(int fd);
+
 static void *burn_both(void *arg)
 {
     struct job *j = arg;
@@ -344,7 +361,7 @@ static void *burn_both(void *arg)
     uint64_t began = thread_cpu();
     uint64_t now = began;
     while (now - began < j->cpu_ns) {
-        burn_kernel(fd);
+        burn_in_kernel(fd);
         uint64_t middle = thread_cpu();
         burn_a(CHUNK + (long)(next_random(&j->seed) % CHUNK));
         j->used[1] += middle - now;
@@ -356,23 +373,44 @@ static void *burn_both(void *arg)
     return NULL;
 }
 
-/* kernel MS: a thread that is in system calls for a good part of its time. */
+/* kernel MS: a thread that is in system calls for a good part of its time; faults MS: in page
+ * faults. */
+static void burn_inside(void (*burn)(int), const char *name, long ms)
+{
+    struct job j = {.name = "both", .cpu_ns = (uint64_t)ms * MS};
+    burn_in_kernel = burn;
+    pthread_create(&j.thread, NULL, burn_both, &j);
+    pthread_join(j.thread, NULL);
+    printf("both %lu\nburn_a %lu\n%s %lu\n", j.total_ns, j.used[0], name, j.used[1]);
+}
+
 static void do_kernel(long ms, long unused)
 {
     (void)unused;
-    struct job j = {.name = "both", .cpu_ns = (uint64_t)ms * MS};
-    pthread_create(&j.thread, NULL, burn_both, &j);
-    pthread_join(j.thread, NULL);
-    printf("both %lu\nburn_a %lu\nburn_kernel %lu\n", j.total_ns, j.used[0], j.used[1]);
+    burn_inside(burn_kernel, "burn_kernel", ms);
+}
+
+static void do_faults(long ms, long unused)
+{
+    (void)unused;
+    burn_inside(burn_faults, "burn_faults", ms);
 }
 
 static int idle_pipe[2];
 
+struct waiter {
+    pthread_t thread;
+    int result;
+    uint64_t used_ns;
+};
+
 static void *sleep_in_poll(void *arg)
 {
+    struct waiter *w = arg;
     struct pollfd p = {.fd = idle_pipe[0], .events = POLLIN};
     prctl(PR_SET_NAME, "idle");
-    *(int *)arg = poll(&p, 1, -1);
+    w->result = poll(&p, 1, -1);
+    w->used_ns = thread_cpu();
     return NULL;
 }
 
@@ -381,23 +419,25 @@ static void *sleep_in_poll(void *arg)
 static void do_idle(long ms, long unused)
 {
     (void)unused;
-    pthread_t t[100];
-    int result[100];
+    static struct waiter waiters[100];
+    uint64_t used_ns = 0;
     if (pipe(idle_pipe) != 0) {
         exit(1);
     }
     for (int i = 0; i < 100; i++) {
-        pthread_create(&t[i], NULL, sleep_in_poll, &result[i]);
+        pthread_create(&waiters[i].thread, NULL, sleep_in_poll, &waiters[i]);
     }
     struct job job = {.name = "burner", .cpu_ns = (uint64_t)ms * MS, .percent = {100}};
     run_all(&job, 1);
     close(idle_pipe[1]);
     for (int i = 0; i < 100; i++) {
-        pthread_join(t[i], NULL);
-        if (result[i] != 1) {
+        pthread_join(waiters[i].thread, NULL);
+        used_ns += waiters[i].used_ns;
+        if (waiters[i].result != 1) {
             exit(1);
         }
     }
+    printf("idle %lu\n", used_ns);
 }
 
 static pthread_barrier_t renamed;
@@ -450,7 +490,7 @@ int main(int argc, char **argv)
     static const struct mode modes[] = {
         {"shares", do_shares},   {"split", do_split},   {"burst", do_burst},   {"short", do_short},
         {"blocked", do_blocked}, {"clone", do_clone},   {"hidden", do_hidden}, {"idle", do_idle},
-        {"names", do_names},     {"kernel", do_kernel},
+        {"names", do_names},     {"kernel", do_kernel}, {"faults", do_faults},
     };
     for (size_t i = 0; argc > 2 && i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (strcmp(argv[1], modes[i].name) == 0) {

@@ -114,13 +114,29 @@ START_TEST(test_what_was_told_in_advance_is_not_told_again)
 }
 END_TEST
 
+/* A span has what nothing is told of yet, and leaves what ended before it due. */
+START_TEST(test_a_span_takes_its_own_time_once)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    uint64_t period;
+    ck_assert_uint_eq(otp_timer_take_since(t, 100 * MS, 200 * MS, &period), 10);
+    ck_assert_uint_eq(otp_timer_take_since(t, 100 * MS, 200 * MS, &period),
+                      10); /* those before it */
+    ck_assert_uint_eq(otp_timer_due_since(t, 100 * MS, 200 * MS), 0);
+    ck_assert_uint_eq(otp_timer_due_since(t, 150 * MS, 250 * MS), 5);
+    ck_assert_uint_eq(otp_timer_due_since(t, 250 * MS, 250 * MS), 0);
+    ck_assert_uint_eq(otp_timer_due(t, 250 * MS), 5);
+    otp_thread_unclaim(t);
+}
+END_TEST
+
 /* Spans told in advance are not due later, and no two moments, however odd, give more periods than
  * fit between. */
 START_TEST(test_spans_are_told_once_and_are_never_negative)
 {
     struct otp_thread *t = fresh(10 * MS);
     uint64_t period;
-    uint64_t told = otp_timer_take_between(t, 0, 300 * MS, &period);
+    uint64_t told = otp_timer_take_since(t, 0, 300 * MS, &period);
     ck_assert_uint_eq(told, 30);
     ck_assert_uint_eq(otp_timer_due(t, 299 * MS), 0);
     told += otp_timer_take(t, 1000 * MS, &period);
@@ -131,7 +147,7 @@ START_TEST(test_spans_are_told_once_and_are_never_negative)
         uint64_t from = below(4) == 0 ? UINT64_MAX - below(9 * MS) : below(50 * MS);
         uint64_t to = below(4) == 0 ? UINT64_MAX - below(9 * MS) : below(50 * MS);
         uint64_t most = to > from ? (to - from) / (5 * MS) + 1 : 0;
-        ck_assert_uint_le(otp_timer_between(t, from, to), most);
+        ck_assert_uint_le(otp_timer_due_since(t, from, to), most);
     }
     otp_thread_unclaim(t);
 }
@@ -285,6 +301,7 @@ int main(void)
     tcase_add_test(t, test_a_period_is_due_once);
     tcase_add_test(t, test_what_is_due_stays_due_in_other_periods);
     tcase_add_test(t, test_what_was_told_in_advance_is_not_told_again);
+    tcase_add_test(t, test_a_span_takes_its_own_time_once);
     tcase_add_test(t, test_spans_are_told_once_and_are_never_negative);
     tcase_add_test(t, test_sums_are_true_over_changes_of_the_period);
     tcase_add_test(t, test_a_change_while_the_thread_takes_its_periods);
