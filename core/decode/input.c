@@ -14,6 +14,7 @@
 #include "core/decode/otep239.h"
 #include "core/decode/otlp.h"
 #include "core/decode/json.h"
+#include "core/decode/meter.h"
 #include "core/decode/old_otlp.h"
 #include "core/decode/otlp_version.h"
 #include "core/decode/pprof.h"
@@ -479,7 +480,9 @@ enum otp_status otp_profile_set_add(struct otp_profile_set *set, const struct ot
         a.file->size = c.size;
     }
     if (status == OTP_OK) {
+        otp_meter_file(c.bytes, c.bytes + c.size);
         status = decode_content(&a, &c);
+        otp_meter_file(NULL, NULL);
     }
     if (status != OTP_OK) {
         take_back(set, messages, blobs);

@@ -9,11 +9,14 @@
 
 #include "core/decode/json_schema.h"
 #include "core/decode/json_text.h"
+#include "core/decode/meter.h"
 
 struct reader {
     struct otp_json j;
     struct otp_emit *out;
     unsigned depth;
+    const uint8_t *begin;
+    uint64_t items; /* of all lists so far */
 };
 
 static bool read_object(struct reader *r, const struct otp_json_message *m, bool *out_known);
@@ -201,6 +204,7 @@ static bool read_list(struct reader *r, const struct otp_json_field *f)
         return read_numbers(r, f);
     }
     while (next_member(&r->j, ']', is_first, &end) && !end) {
+        otp_meter_at("reading", r->begin, r->j.pos, r->j.end, r->items++);
         if (!read_one(r, f)) {
             return false;
         }
@@ -256,7 +260,7 @@ static bool read_object(struct reader *r, const struct otp_json_message *m, bool
 
 enum otp_status otp_json_decode(const uint8_t *data, size_t len, struct otp_translation *t)
 {
-    struct reader r = {.j = {.pos = data, .end = data + len}, .out = &t->out};
+    struct reader r = {.j = {.pos = data, .end = data + len}, .out = &t->out, .begin = data};
     bool known = false;
     otp_emit_init(&r.j.text, len + 1);
     bool ok = read_object(&r, &otp_json_profiles_data, &known);

@@ -97,9 +97,7 @@ static bool no_room(struct old *o)
 
 static struct otp_wire inside(struct old *o, const struct otp_field *f)
 {
-    struct otp_wire w;
-    otp_wire_init(&w, f->data, f->len, &o->t->fault);
-    return w;
+    return otp_wire_inside(f, &o->t->fault);
 }
 
 static const struct otp_vec *table_of(const struct old *o, enum table table)

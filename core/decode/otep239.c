@@ -55,9 +55,7 @@ bool otp_otep_no_room(struct otp_otep *o)
 
 struct otp_wire otp_otep_inside(struct otp_otep *o, const struct otp_field *f)
 {
-    struct otp_wire w;
-    otp_wire_init(&w, f->data, f->len, &o->t->fault);
-    return w;
+    return otp_wire_inside(f, &o->t->fault);
 }
 
 uint64_t otp_otep_number(const struct otp_field *f)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "core/decode/meter.h"
 #include "core/decode/otep239_parts.h"
 
 enum {
@@ -283,9 +284,12 @@ static void put_sample(struct otp_otep *o, const struct written *s, uint32_t typ
 static bool put_samples(struct otp_otep *o, uint32_t type)
 {
     struct otp_lost before = o->t->lost;
-    for (uint32_t i = 0; i < otp_otep_count(o, OTP_OTEP_SAMPLES); i++) {
+    uint32_t count = otp_otep_count(o, OTP_OTEP_SAMPLES);
+    const struct otp_field *samples = otp_otep_entry(o, OTP_OTEP_SAMPLES, 0);
+    for (uint32_t i = 0; i < count; i++) {
         struct written s = {.stack = 0};
-        if (!read_sample(o, otp_otep_entry(o, OTP_OTEP_SAMPLES, i), &s)) {
+        otp_meter_at("reading", samples[0].at, samples[i].at, samples[count - 1].at, i);
+        if (!read_sample(o, &samples[i], &s)) {
             return false;
         }
         if (((const uint64_t *)o->values.items)[type] != 0) {

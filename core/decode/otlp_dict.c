@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The seven tables of ProfilesDictionary. */
+#include "core/decode/meter.h"
 #include "core/decode/otlp_parts.h"
 
 /* Where the decoder is inside one entry of a table. */
@@ -263,6 +264,8 @@ bool otp_decode_dictionary(struct otp_decoder *d, struct otp_wire w)
         if (!OTP_EXPECT(d, &f, OTP_WIRE_LEN)) {
             continue;
         }
+        otp_meter_at("reading", d->m->bytes, f.at, d->m->bytes + d->m->size,
+                     d->m->table[f.number].count);
         otp_place_enter(&d->place, tables[f.number].name, d->m->table[f.number].count);
         bool ok = f.number == OTP_TABLE_STRING ? add_string(d, &f) : decode_entry(d, &w, &f);
         otp_place_leave(&d->place);

@@ -2,6 +2,7 @@
 /* Profile and Sample, by the numbers of each version that can be read. */
 #include <string.h>
 
+#include "core/decode/meter.h"
 #include "core/decode/otlp_parts.h"
 
 /* What a field of Sample means; numbered as in 1.10. */
@@ -231,6 +232,7 @@ static void quick_samples(struct otp_decoder *d, struct otp_wire *w, struct otp_
             const uint8_t *whole = end - ((uintptr_t)end & (GIVE_BACK - 1));
             otp_give_back(begin, whole);
             begin = whole;
+            otp_meter_at("reading", d->m->bytes, end, d->m->bytes + d->m->size, 0);
         }
     }
 }
@@ -355,6 +357,7 @@ bool otp_decode_profile(struct otp_decoder *d, struct otp_wire w, const struct o
         if (!otp_wire_next(&w, &f)) {
             break;
         }
+        otp_meter_at("reading", d->m->bytes, f.at, d->m->bytes + d->m->size, p->samples.count);
         if (!profile_field(d, &w, &f, p)) {
             return false;
         }

@@ -7,7 +7,7 @@
  *            1.8   period 6, comments 7, profile_id 8, dropped 9, format 10, payload 11, attributes
  * 12 before 1.8: stacks are slices of location_indices, tables are elsewhere or have other entries
  * Lists are packed (length-delimited), so one sample with attributes, link or values nearly always
- * tells.
+ * tells; of writers that do not pack lists of one number, that a sample has a value.
  */
 #include "core/decode/otlp_version.h"
 
@@ -47,14 +47,17 @@ struct sample_shape {
 
 /*
  * Field 4 is a single number: a link of 1.9, or of 1.10 a value that is not packed. Without
- * timestamps it is a value, as 1.9 would have none; with them there are as many values, or one
- * link.
+ * timestamps and anything in 2 it is a value, as 1.9 would have none; with timestamps there are as
+ * many values, or one link.
  */
 static void judge_number_4(const struct sample_shape *s, struct finding *found)
 {
     bool is_even = s->count[4] == s->count[5];
 
-    if (s->count[5] == 0 || (is_even && s->count[4] > 1)) {
+    if (s->count[2] > 0 && (s->is_number[3] || s->count[5] == 0)) {
+        found->doubtful = true; /* nothing is packed: value (and attribute) and link, or attribute
+                                   (and link) and value */
+    } else if (s->is_number[3] || s->count[5] == 0 || (is_even && s->count[4] > 1)) {
         found->is_1_10 = true;
     } else if (is_even) {
         found->unclear = true;
@@ -63,22 +66,31 @@ static void judge_number_4(const struct sample_shape *s, struct finding *found)
     }
 }
 
+/* Neither a list in 3 nor anything in 4: there are writers that do not pack lists of one. */
+static void judge_without_4(const struct sample_shape *s, struct finding *found)
+{
+    if (s->count[2] == 0) {
+        /* Without a link there is nothing that the versions have at different places. */
+        found->is_1_10 = found->is_1_10 || (s->is_number[3] && s->count[5] > 0);
+    } else if (s->count[5] == 0) {
+        found->maybe_1_9 = true; /* as 1.10 there would be no value */
+    } else if (s->count[2] == s->count[5] && !s->is_number[3]) {
+        found->doubtful = true;
+    } else {
+        found->is_1_10 = true; /* as 1.9: fewer values than timestamps, or an attribute alone */
+    }
+}
+
 static void judge_sample(const struct sample_shape *s, struct finding *found)
 {
     if (s->is_list[3] || (s->is_number[4] && s->is_list[2])) {
         found->is_1_9 = true;
-    } else if (s->is_list[4] || s->is_number[3]) {
+    } else if (s->is_list[4]) {
         found->is_1_10 = true;
     } else if (s->is_number[4]) {
         judge_number_4(s, found);
-    } else if (s->count[2] == 0) {
-        return; /* nothing that the versions have at different places */
-    } else if (s->count[5] == 0) {
-        found->maybe_1_9 = true; /* as 1.10 there would be no value */
-    } else if (s->count[2] == s->count[5]) {
-        found->doubtful = true;
     } else {
-        found->is_1_10 = true; /* as 1.9: fewer values than timestamps */
+        judge_without_4(s, found);
     }
 }
 

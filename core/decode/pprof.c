@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/sort.h"
+#include "core/decode/meter.h"
 #include "core/decode/pprof_parts.h"
 
 enum {
@@ -61,9 +62,7 @@ bool otp_pprof_no_room(struct otp_pprof *p)
 
 struct otp_wire otp_pprof_inside(struct otp_pprof *p, const struct otp_field *f)
 {
-    struct otp_wire w;
-    otp_wire_init(&w, f->data, f->len, &p->fault);
-    return w;
+    return otp_wire_inside(f, &p->fault);
 }
 
 bool otp_pprof_string(struct otp_pprof *p, const struct otp_field *f, uint32_t *out_string)
@@ -244,7 +243,8 @@ static bool read_tables(struct otp_pprof *p)
     struct otp_field f;
     bool ok = true;
     otp_wire_init(&w, p->data, p->len, &p->fault);
-    while (ok && otp_wire_next(&w, &f)) {
+    for (uint64_t i = 0; ok && otp_wire_next(&w, &f); i++) {
+        otp_meter_at("reading", p->data, f.at, p->data + p->len, i);
         if (f.number == PROFILE_COMMENT) {
             ok = comment_field(p, &f);
         } else if (f.type == OTP_WIRE_LEN) {

@@ -2,6 +2,7 @@
 /* Samples of pprof: stacks and attributes get numbers, equal ones the same. */
 #include <string.h>
 
+#include "core/decode/meter.h"
 #include "core/decode/pprof_parts.h"
 
 enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
@@ -75,6 +76,9 @@ static bool take_stack(struct otp_pprof *p, uint32_t first, uint32_t *out_stack)
 static bool add_frames(struct otp_pprof *p, const struct otp_field *at)
 {
     const uint64_t *ids = p->numbers.items;
+    if (p->numbers.count == 0) {
+        return true;
+    }
     if (!otp_vec_reserve(&p->frames, p->numbers.count)) {
         return otp_pprof_no_room(p);
     }
@@ -293,6 +297,7 @@ bool otp_pprof_read_samples(struct otp_pprof *p)
         return otp_pprof_no_room(p);
     }
     for (uint32_t i = 0; i < p->sample_fields.count; i++) {
+        otp_meter_at("reading samples", p->data, fields[i].at, p->data + p->len, i);
         if (!read_sample(p, &fields[i])) {
             return false;
         }

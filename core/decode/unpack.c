@@ -12,9 +12,12 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "core/decode/meter.h"
+
 #define GZIP_RATIO_MAX 1032U /* of deflate, by its format */
 #define GUESS_MAX ((size_t)64 << 20)
 #define STEP_MIN ((size_t)64 << 10)
+#define METER_STEP ((size_t)4 << 20)
 
 struct output {
     uint8_t *bytes;
@@ -73,6 +76,13 @@ static void guess_size(struct output *o, uint64_t guess)
     o->capacity = o->bytes == NULL ? 0 : size + 1;
 }
 
+/* Bytes that one step may unpack: all that there is room for, or a part, to say how far it is. */
+static size_t step_of(const struct output *o)
+{
+    size_t room = o->capacity - o->size;
+    return otp_meter_show != NULL && room > METER_STEP ? METER_STEP : room;
+}
+
 static uInt clamp_uint(size_t n)
 {
     return n > UINT_MAX ? UINT_MAX : (uInt)n;
@@ -89,7 +99,7 @@ static enum otp_status gzip_step(z_stream *z, const uint8_t *end, struct output 
     }
     z->avail_in = clamp_uint((size_t)(end - z->next_in));
     z->next_out = o->bytes + o->size;
-    z->avail_out = clamp_uint(o->capacity - o->size);
+    z->avail_out = clamp_uint(step_of(o));
     *out_ret = inflate(z, Z_NO_FLUSH);
     o->size = (size_t)(z->next_out - o->bytes);
     if (*out_ret == Z_OK || *out_ret == Z_STREAM_END) {
@@ -126,6 +136,7 @@ static enum otp_status unpack_gzip(const uint8_t *data, size_t len, struct outpu
             }
             (void)inflateReset(&z); /* cannot fail on a stream that was initialised */
         }
+        otp_meter_at("unpacking", data, z.next_in, end, 0);
         status = gzip_step(&z, end, o, out, &ret);
     }
     out->fault_off = (uint64_t)(z.next_in - data);
@@ -150,7 +161,8 @@ static enum otp_status unpack_zstd(const uint8_t *data, size_t len, struct outpu
         if (status != OTP_OK) {
             break;
         }
-        ZSTD_outBuffer to = {.dst = o->bytes, .size = o->capacity, .pos = o->size};
+        otp_meter_at("unpacking", data, data + in.pos, data + len, 0);
+        ZSTD_outBuffer to = {.dst = o->bytes, .size = o->size + step_of(o), .pos = o->size};
         size_t pos = in.pos;
         more = ZSTD_decompressStream(z, &to, &in);
         if (ZSTD_isError(more)) {

@@ -23,6 +23,16 @@ struct otp_wire otp_wire_nested(const struct otp_wire *w, const struct otp_field
     return nested;
 }
 
+struct otp_wire otp_wire_inside(const struct otp_field *f, struct otp_wire_fault *fault)
+{
+    struct otp_wire w = {.pos = f->at, .end = f->at, .fault = fault};
+
+    if (f->type == OTP_WIRE_LEN) {
+        otp_wire_init(&w, f->data, f->len, fault);
+    }
+    return w;
+}
+
 OTP_COLD bool otp_wire_fail(struct otp_wire *w, const uint8_t *at, const char *reason)
 {
     if (w->fault->reason == NULL) {

@@ -51,6 +51,8 @@ struct otp_field {
 void otp_wire_init(struct otp_wire *w, const void *data, size_t len, struct otp_wire_fault *fault);
 /* A cursor over the content of a field of type OTP_WIRE_LEN. */
 struct otp_wire otp_wire_nested(const struct otp_wire *w, const struct otp_field *f);
+/* A cursor over the content of a field, empty when that is none of type OTP_WIRE_LEN. */
+struct otp_wire otp_wire_inside(const struct otp_field *f, struct otp_wire_fault *fault);
 /* Keeps the first fault; always false. */
 bool otp_wire_fail(struct otp_wire *w, const uint8_t *at, const char *reason);
 /* Reads one field; false at the end of the message or at a fault. */

@@ -61,6 +61,7 @@ corpus() {
         head -c 300000 /dev/zero | gzip -c > "$seeds/zeros.gz"
         ;;
     esac
+    [ ! -d "$here/kept/$1" ] || cp "$here/kept/$1"/* "$seeds"
     [ -n "$(find "$seeds" -type f -size +10c)" ] || bad "no file to begin with"
 }
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [NAME...]: every fuzz target, under the address and undefined-behaviour sanitizers, with good inputs made
-# here: as they are, cut off at each byte, and changed in a fixed number of ways (FUZZ_MUTATIONS, 2000).
+# here and with those in kept/NAME that failed once: as they are, cut off at each byte, and changed in a fixed number of
+# ways (FUZZ_MUTATIONS, 2000).
 . "$(dirname "$0")/../common.sh"
 suite=fuzz
 mutations=${FUZZ_MUTATIONS:-2000}
@@ -105,6 +106,7 @@ for source in "$here"/fuzz_*.c; do
         bad "it does not build: $(grep -m 1 error "$d/make.log")"
     mkdir inputs
     "inputs_$name" "$d/inputs"
+    [ ! -d "$here/kept/$name" ] || cp "$here/kept/$name"/* "$d/inputs"
     if ! timeout 300 "$objects/tests/fuzz/$target" -m "$mutations" inputs/* > out 2> err; then
         bad "an input fails: $(grep -m 1 -E 'ERROR|runtime error|Assertion' err || tail -n 1 err)"
     fi

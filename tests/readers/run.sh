@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh: what is written opens in readers that nobody here wrote, and what others wrote is read, with equal totals:
 # go tool pprof, google/pprof's current module, google-pprof, the npm packages pprof-format and speedscope, the Collector's
-# pdata; profiles of the Go runtime and of gperftools.
+# pdata; profiles of the Go runtime, of gperftools and of async-profiler, the test data of google/pprof.
 . "$(dirname "$0")/../common.sh"
 suite=readers
 judge="$python $top/tests/judge.py"
@@ -154,6 +154,100 @@ elif need go google-pprof; then
     [ -n "$first" ] || bad "no heap profile: $(tail -n 2 err)"
     "$readers" proto "$first" heap.pb || bad "google/pprof does not read the heap profile"
     reads "gperftools' heap profile" heap.pb
+fi
+end
+
+# identical FILE: pprof, by way of OTLP and of OTEP-0239, is what it was, as another program shows it.
+identical() {
+    "$python" "$top/tests/tool/pprof_text.py" show "$1" > before
+    [ -s before ] || bad "$1 has no content"
+    for way in otlp jsonl otep239; do
+        rm -f way.* after.pb
+        "$tool" convert -o way.$way "$1" 2> err && "$tool" convert -o after.pb way.$way 2> err || bad "$1 by $way: $(head -n 1 err)"
+        "$python" "$top/tests/tool/pprof_text.py" show after.pb > after
+        cmp -s before after || bad "$1 by $way is something else: $(diff before after | head -n 3 | cut -c 1-200)"
+    done
+}
+
+begin "the test data of google/pprof and the Go compiler's own profile: equal totals, and the same by way of each format"
+if need go; then
+    data=$(cd "$here/go" && go list -m -f '{{.Dir}}' github.com/google/pprof)
+    looked=0
+    for file in "$data"/profile/testdata/* "$data"/internal/driver/testdata/cppbench* "$data"/internal/driver/testdata/go.* \
+        "$(go env GOROOT)/src/cmd/compile/default.pgo" "$(go env GOROOT)"/src/cmd/compile/internal/test/testdata/pgo/*/*.pprof; do
+        case $file in *.string) continue ;; esac
+        rm -f given.pb
+        "$readers" proto "$file" given.pb 2> err || continue # a map of threads, for the tests of google/pprof
+        reads "$file" given.pb
+        identical given.pb
+        looked=$((looked + 1))
+    done
+    [ $looked -ge 20 ] || bad "only $looked files"
+fi
+end
+
+begin "files that other projects keep for their tests"
+others=${OTHER_PROFILES:-$top/../shared/profiles}
+if [ ! -d "$others" ]; then
+    skip "they are not here: OTHER_PROFILES names their folder"
+elif need go; then
+    looked=0
+    for file in "$others"/*.pb "$others"/*.pb.gz; do
+        [ -f "$file" ] || continue
+        reads "$file" "$file"
+        identical "$file"
+        looked=$((looked + 1))
+    done
+    [ $looked -ge 5 ] || bad "only $looked files"
+    "$tool" convert -o old.otlp "$others/sig-profiling.profile.otlp" || bad "OTLP of an earlier wire: exit status $?"
+    equal "observations in OTLP of proto 1.8" 189 "$($judge totals old.otlp | awk '$1 == "samples" { n += $2 } END { print n }')"
+fi
+end
+
+# Versions of it wrote OTLP of proto 1.7 and of 1.9, with lists that are not packed.
+begin "async-profiler: what it writes as OTLP is what it writes as text, stack by stack"
+if need java javac mvn; then
+    jars=$build/tests/readers/java
+    mkdir -p "$jars"
+    looked=0
+    for version in 4.1 4.2 4.4; do
+        jar=$jars/async-profiler-$version.jar
+        [ -f "$jar" ] || (cd "$d" && mvn -q -B dependency:copy -Dartifact=tools.profiler:async-profiler:$version:jar \
+            -DoutputDirectory="$jars") > mvn.out 2>&1 || bad "Maven: $(grep -m 1 ERROR mvn.out)"
+        "$python" -m zipfile -e "$jar" $version && javac -cp "$jar" -d $version "$here/java/Burn.java" 2> err || bad "$(head -n 2 err)"
+        for what in event=itimer,interval=1ms event=itimer,interval=1ms,threads event=alloc,alloc=10k; do
+            rm -f out.*
+            java -cp "$jar:$version" Burn "$d/$version/linux-x64/libasyncProfiler.so" $what out 2>&1 | head -n 3 > said
+            [ -s out.otlp ] && [ -s out.collapsed ] || { bad "$version, $what: $(tail -n 1 said)"; continue; }
+            case $version,$what in
+            4.1,* | 4.2,*,threads) # its string table begins with a name; its stacks are said to be one frame longer than they are
+                "$tool" info out.otlp > info 2> err
+                equal "exit status for what $version writes" 3 $?
+                one_line err "proto 1.7"
+                continue
+                ;;
+            esac
+            # The thread is the first name of a line, or an attribute.
+            sed 's/^\[[^];]* tid=[0-9]*\];//' out.collapsed | awk '{ n = $NF; $NF = ""; sum[$0] += n } END { for (s in sum) print s sum[s] }' |
+                sort > want
+            "$tool" flame -t "$("$tool" info out.otlp | sed -n 's|^ *\[0\] \([^/]*\)/.*|\1|p')" -o out.folded out.otlp 2> err || bad "$(head -n 1 err)"
+            sort out.folded > have
+            cmp -s want have || bad "$version, $what: $(diff want have | head -n 4 | cut -c 1-300)"
+            [ -s want ] || bad "$version, $what: nothing was seen"
+            case $what in
+            *threads)
+                "$tool" convert -o new.otlp out.otlp
+                sed -n 's/^\(\[[^];]* tid=[0-9]*\]\);.* \([0-9]*\)$/\2 \1/p' out.collapsed |
+                    awk '{ n = $1; $1 = ""; sum[$0] += n } END { for (s in sum) print sum[s] s }' | sort > want
+                $judge by thread.name itimer new.otlp | sort > have
+                same_file want have "threads of $version"
+                grep -q '\[lefty tid=' have || bad "threads: $(cat have)"
+                ;;
+            esac
+            looked=$((looked + 1))
+        done
+    done
+    [ $looked = 5 ] || bad "$looked files were read"
 fi
 end
 finish

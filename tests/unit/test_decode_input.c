@@ -6,6 +6,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "core/decode/meter.h"
 #include "core/decode/unpack.h"
 #include "tests/unit/decode_help.h"
 #include "tests/unit/run.h"
@@ -245,6 +246,124 @@ START_TEST(test_a_failed_file_leaves_the_others)
 }
 END_TEST
 
+/* What is told while something is decoded. */
+static struct {
+    const char *what;
+    unsigned count;
+    unsigned inside; /* neither nothing nor all */
+    uint64_t last;
+    uint64_t all;
+    bool goes_back;
+} told;
+
+static void note_meter(const char *what, uint64_t done, uint64_t all)
+{
+    if (told.what == NULL || strcmp(told.what, what) != 0) {
+        told.what = what;
+        told.last = 0;
+    }
+    told.count++;
+    told.inside += done > 0 && done < all;
+    told.goes_back = told.goes_back || done < told.last || done > all;
+    told.last = done;
+    told.all = all;
+}
+
+static void add_told(const struct dec_bytes *b, otp_meter show)
+{
+    struct otp_profile_set set;
+    struct otp_input_fault fault;
+
+    memset(&told, 0, sizeof(told));
+    otp_meter_show = show;
+    ck_assert_msg(add(&set, b, &fault) == OTP_OK, "%s", fault.reason);
+    otp_meter_show = NULL;
+    otp_profile_set_fini(&set);
+}
+
+/* Far more samples than there are between two looks. */
+#define METERED (OTP_METER_EVERY * 8)
+
+static struct dec_bytes large_json(void)
+{
+    static const char head[] = "{\"dictionary\":{\"stringTable\":[\"\"],\"stackTable\":[{}]},"
+                               "\"resourceProfiles\":[{\"scopeProfiles\":[{\"profiles\":[{"
+                               "\"samples\":[{\"values\":[\"1\"]}";
+    static const char more[] = ",\n{\"values\":[\"1\"]}";
+    struct dec_bytes b = {.data = NULL};
+
+    dec_raw(&b, head, sizeof(head) - 1);
+    for (unsigned i = 0; i < METERED; i++) {
+        dec_raw(&b, more, sizeof(more) - 1);
+    }
+    dec_raw(&b, "]}]}]}]}", 8);
+    return b;
+}
+
+static struct dec_bytes large_pprof(void)
+{
+    struct dec_bytes b = {.data = NULL};
+    struct dec_bytes type = {.data = NULL};
+
+    dec_number(&type, 1, 1);
+    dec_number(&type, 2, 2);
+    dec_message(&b, 1, &type);
+    for (unsigned i = 0; i < METERED; i++) {
+        struct dec_bytes sample = {.data = NULL};
+        dec_number(&sample, 2, 1);
+        dec_message(&b, 2, &sample);
+    }
+    dec_text(&b, 6, "");
+    dec_text(&b, 6, "samples");
+    dec_text(&b, 6, "count");
+    return b;
+}
+
+static void assert_told(const struct dec_bytes *b, const char *last, unsigned inside)
+{
+    add_told(b, note_meter);
+    ck_assert_str_eq(told.what, last);
+    ck_assert_msg(told.inside >= inside, "%u of %u", told.inside, told.count);
+    ck_assert(!told.goes_back);
+    ck_assert_uint_eq(told.all, b->len);
+    add_told(b, NULL);
+    ck_assert_uint_eq(told.count, 0);
+}
+
+START_TEST(test_who_asks_is_told_how_far_the_decoders_are)
+{
+    struct dec_bytes one = dec_profile(&usual);
+    struct dec_bytes frames = {.data = NULL};
+    struct dec_bytes json = large_json();
+    struct dec_bytes pprof = large_pprof();
+    struct dec_bytes packed;
+
+    for (int i = 0; i < 30; i++) {
+        add_frame(&frames, one.data, one.len);
+    }
+    assert_told(&frames, "reading", 29);
+    assert_told(&json, "reading", 7);
+    assert_told(&pprof, "reading samples", 14);
+    while (json.len < (size_t)20 << 20) {
+        dec_raw(&json, json.len % 2 == 0 ? " " : "\n", 1);
+    }
+    packed = gzip_of(json.data, json.len);
+    add_told(&packed, note_meter);
+    ck_assert_uint_gt(told.inside, 7 + 3); /* three pieces of what is packed, at least */
+    ck_assert(!told.goes_back);
+    dec_free(&packed);
+    packed = zstd_of(json.data, json.len);
+    add_told(&packed, note_meter);
+    ck_assert_uint_gt(told.inside, 7);
+    ck_assert(!told.goes_back);
+    dec_free(&packed);
+    dec_free(&pprof);
+    dec_free(&json);
+    dec_free(&frames);
+    dec_free(&one);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("decode_input");
@@ -256,6 +375,7 @@ int main(void)
     tcase_add_test(all, test_unpacking_keeps_to_its_limit);
     tcase_add_loop_test(all, test_other_formats_are_named, 0, (int)OTP_ARRAY_LEN(others));
     tcase_add_test(all, test_a_failed_file_leaves_the_others);
+    tcase_add_test(all, test_who_asks_is_told_how_far_the_decoders_are);
     suite_add_tcase(suite, all);
 
     return unit_run(suite);

@@ -133,6 +133,36 @@ START_TEST(test_version_1_9_is_told_from_1_10)
 }
 END_TEST
 
+/* Writers of lists of one that do not pack them: a link, which is no list, may be such a list. */
+START_TEST(test_version_1_9_is_told_from_1_10_where_nothing_is_packed)
+{
+    int read = 0;
+    for (unsigned bits = 0; bits < 16; bits++) {
+        struct dec_shape s = {.version = bits & 8 ? OTP_PROTO_1_9 : OTP_PROTO_1_10,
+                              .with_attrs = bits & 1,
+                              .with_link = bits & 2,
+                              .with_values = true,
+                              .unpacked = true,
+                              .dictionary_last = bits & 4};
+        struct otp_profile_set set;
+        struct otp_input_fault fault;
+        struct dec_bytes b = dec_profile(&s);
+        enum otp_status status = add(&set, &b, &fault);
+        if (s.version == OTP_PROTO_1_9 && s.with_link) {
+            ck_assert_int_ne(status, OTP_OK);
+            ck_assert_ptr_nonnull(strstr(fault.reason, "1.9 or as in 1.10"));
+        } else {
+            ck_assert_msg(status == OTP_OK, "shape %u: %s", bits, fault.reason);
+            assert_content(set.messages[0], &s);
+            read++;
+        }
+        otp_profile_set_fini(&set);
+        dec_free(&b);
+    }
+    ck_assert_int_eq(read, 12);
+}
+END_TEST
+
 /* A ProfilesData around one Profile (freed) and a dictionary (freed). */
 static struct dec_bytes wrap(struct dec_bytes *profile, struct dec_bytes *dictionary)
 {
@@ -404,6 +434,7 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_test(all, test_shapes_of_all_versions);
     tcase_add_test(all, test_version_1_9_is_told_from_1_10);
+    tcase_add_test(all, test_version_1_9_is_told_from_1_10_where_nothing_is_packed);
     tcase_add_test(all, test_halves_of_versions_before_1_8_are_refused);
     tcase_add_test(all, test_each_prefix_is_refused_or_whole);
     tcase_add_loop_test(all, test_mutations_are_harmless, 0, 3);

@@ -15,6 +15,7 @@
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/command.h"
 #include "tools/otelprof/load.h"
+#include "tools/otelprof/progress.h"
 #include "tools/otelprof/show.h"
 
 #define DEFAULT_LINES 1000
@@ -339,6 +340,7 @@ static void check_file(struct otp_check *c, const char *path, int *status)
     if (!otp_load_file(&set, path, OTP_LOAD_CHECK)) {
         *status = OTP_EXIT_INPUT;
     }
+    otp_progress_end();
     for (size_t k = 0; k < set.message_count && ok; k++) {
         c->m = set.messages[k];
         ok = check_and_print(c);

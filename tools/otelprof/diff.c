@@ -12,6 +12,7 @@
 #include "tools/otelprof/load.h"
 #include "tools/otelprof/names.h"
 #include "tools/otelprof/pick.h"
+#include "tools/otelprof/progress.h"
 #include "tools/otelprof/show.h"
 
 #define DEFAULT_ROWS 30
@@ -306,6 +307,7 @@ static int run_diff(const struct otp_args *args)
     otp_profile_set_init(&sets[NEW]);
     bool ok = otp_load_file(&sets[BASE], args->operands[BASE], OTP_LOAD_FOLLOW) &&
               otp_load_file(&sets[NEW], args->operands[NEW], OTP_LOAD_FOLLOW);
+    otp_progress_end();
     int status = ok ? diff_sets(sets, args) : OTP_EXIT_INPUT;
     otp_profile_set_fini(&sets[BASE]);
     otp_profile_set_fini(&sets[NEW]);

@@ -12,6 +12,7 @@
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/command.h"
 #include "tools/otelprof/load.h"
+#include "tools/otelprof/progress.h"
 #include "tools/otelprof/show.h"
 
 enum { FLAME_TYPE, FLAME_DIFF, FLAME_OUTPUT, FLAME_BY, FLAME_WHERE };
@@ -425,6 +426,7 @@ static int run_flame(const struct otp_args *args)
     if (status == OTP_EXIT_OK && diff != NULL && !otp_load_file(&base, diff, OTP_LOAD_FOLLOW)) {
         status = OTP_EXIT_INPUT;
     }
+    otp_progress_end();
     if (status == OTP_EXIT_OK) {
         status = choose_and_draw(args, &set, diff != NULL ? &base : NULL);
     }

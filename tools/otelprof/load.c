@@ -14,6 +14,7 @@
 #include "tools/otelprof/progress.h"
 
 #define READ_STEP ((size_t)1 << 20)
+#define READ_AT_ONCE ((size_t)32 << 20) /* so that there is something to tell of a slow disk */
 
 /* What has been read of a file. */
 struct content {
@@ -44,16 +45,20 @@ static const char *read_all(int fd, struct content *c)
 {
     struct stat st;
     size_t step = READ_STEP;
+    uint64_t all = 0;
 
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
         (uint64_t)st.st_size <= OTP_INPUT_MAX) {
+        all = (uint64_t)st.st_size;
         step = (size_t)st.st_size + 1; /* the end is seen without another step */
     }
     while (c->size <= OTP_INPUT_MAX) {
         if (c->size == c->capacity && !make_room(c, step)) {
             return "no memory";
         }
-        ssize_t n = read(fd, c->bytes + c->size, c->capacity - c->size);
+        size_t room = c->capacity - c->size;
+        otp_progress_bytes("loading", c->size, all);
+        ssize_t n = read(fd, c->bytes + c->size, room < READ_AT_ONCE ? room : READ_AT_ONCE);
         if (n == 0) {
             return NULL;
         }
@@ -78,6 +83,7 @@ bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp
 {
     struct content c = {.bytes = NULL};
     struct otp_input_fault fault;
+    otp_progress_of_file(name);
     const char *reason = read_all(fd, &c);
 
     if (reason != NULL) {
@@ -90,7 +96,9 @@ bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp
                            .with_notes = mode == OTP_LOAD_CHECK,
                            .with_verify = mode == OTP_LOAD_FOLLOW,
                            .is_consumed = true};
-    if (otp_profile_set_add(set, &in, &fault) != OTP_OK) {
+    bool is_good = otp_profile_set_add(set, &in, &fault) == OTP_OK;
+    otp_progress_of_file("");
+    if (!is_good) {
         return fail(name, fault.off, fault.reason, fault.in_unpacked);
     }
     return true;
