@@ -21,8 +21,10 @@ enum otp_rule_kind {
                                keeps the old rsp in an aligned frame */
     OTP_RULE_LANDS = 5, /* as simple, of a function that may go on in another frame (landing.h): it
                           saves the registers that hand an exception over, rax and rdx */
-    OTP_RULE_IN_REGISTERS = 6 /* all of the caller is in registers, as in longjmp: which ones is in
-                                 cfa_offset, see OTP_RULE_REGISTER */
+    OTP_RULE_IN_REGISTERS = 6, /* all of the caller is in registers, as in longjmp: which ones is in
+                                  cfa_offset, see OTP_RULE_REGISTER */
+    OTP_RULE_IN_MEMORY = 7     /* all of the caller is where a register points to, as in setcontext:
+                                  caller's rbp at that + rbp_offset, see OTP_RULE_BASE for the rest */
 };
 
 /* What is kept at an offset, and the number added to it, are within these many bits, the first with
@@ -34,6 +36,13 @@ enum otp_rule_kind {
  * (2).
  */
 #define OTP_RULE_REGISTER(rule, which) ((unsigned)(rule)->cfa_offset >> (4 * (which)) & 15U)
+
+/* Of a rule of memory: DWARF number of the register, and how far behind it the caller's rip (0) and
+ * rsp (1) are, in bytes: words, so many at most. */
+#define OTP_RULE_BASE(rule) ((unsigned)(rule)->cfa_offset & 15U)
+#define OTP_RULE_BEHIND(rule, which)                                                               \
+    (((unsigned)(rule)->cfa_offset >> (4 + 8 * (which)) & 255U) * 8U)
+#define OTP_RULE_BEHIND_MAX 255
 
 struct otp_rule {
     enum otp_rule_kind kind;

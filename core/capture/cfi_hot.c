@@ -590,6 +590,32 @@ static int32_t registers_of(const struct row *row)
     return (int32_t)(row->ret.offset | row->stack.offset << 4 | frame << 8);
 }
 
+static bool is_word_behind(const struct place *p, int64_t base)
+{
+    int64_t behind = p->offset + base;
+    return p->where == WHERE_OFFSET && behind >= 0 && behind % 8 == 0 &&
+           behind / 8 <= OTP_RULE_BEHIND_MAX;
+}
+
+static bool is_in_memory(const struct row *row)
+{
+    return row->cfa_kind == CFA_PLAIN && row->cfa_register < REG_RETURN &&
+           row->cfa_register != REG_STACK && row->cfa_register != REG_FRAME &&
+           is_word_behind(&row->ret, row->cfa_offset) &&
+           is_word_behind(&row->stack, row->cfa_offset) &&
+           is_word_behind(&row->frame, row->cfa_offset);
+}
+
+static struct otp_rule memory_of(const struct row *row)
+{
+    int64_t ret = (row->ret.offset + row->cfa_offset) / 8;
+    int64_t stack = (row->stack.offset + row->cfa_offset) / 8;
+    return (struct otp_rule){.kind = OTP_RULE_IN_MEMORY,
+                             .cfa_offset =
+                                 (int32_t)((int64_t)row->cfa_register | ret << 4 | stack << 12),
+                             .rbp_offset = (int32_t)(row->frame.offset + row->cfa_offset)};
+}
+
 static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
 {
     struct otp_rule rule = {.kind = OTP_RULE_COMPLEX,
@@ -602,6 +628,9 @@ static struct otp_rule boil_down(const struct row *row, uintptr_t addr)
         rule.kind = OTP_RULE_IN_REGISTERS;
         rule.cfa_offset = registers_of(row);
         return rule;
+    }
+    if (is_in_memory(row)) {
+        return memory_of(row);
     }
     if (!is_plain_return(row)) {
         return rule;

@@ -47,4 +47,12 @@ bool otp_landing_of_tail(const greg_t *regs, otp_landing_read read, void *arg,
 bool otp_landing_of_frame(const struct otp_landing_frame *f, otp_landing_read read, void *arg,
                           struct otp_landing *out);
 
+/*
+ * The same for code that switches contexts, as libc's swapcontext (whose tables tell the old stack
+ * all along, as setcontext's do before glibc 2.19): whether the thread, whose stack pointer is the
+ * other context's already, is still before the push of its return address. Context: hot.
+ */
+bool otp_landing_of_switch(const greg_t *regs, otp_landing_read read, void *arg,
+                           struct otp_landing *out);
+
 #endif

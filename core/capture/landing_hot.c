@@ -11,6 +11,24 @@
 #define TAIL_BEFORE 4U /* bytes of code looked at, before pc and from it on */
 #define TAIL_BEHIND 7U
 
+/* What libc's switch of contexts ends with; see otp_landing_of_switch. */
+#define SWITCH_BEFORE 7U
+#define SWITCH_BEHIND 48U
+#define LOAD_MAX 7
+#define PUSH_RCX 0x51U
+#define REG_NUMBER_RCX 1U
+
+struct load {
+    unsigned base; /* registers by the processor's numbers */
+    unsigned to;
+    uint32_t offset;
+};
+
+/* ucontext_t: where rip, rsp and rbp are. */
+#define CONTEXT_RIP ((uint32_t)offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP]))
+#define CONTEXT_RSP ((uint32_t)offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP]))
+#define CONTEXT_FRAME ((uint32_t)offsetof(ucontext_t, uc_mcontext.gregs[REG_RBP]))
+
 /* struct _Unwind_Context: offsets from its cfa, which stands behind 18 pointers to registers. */
 #define CONTEXT_REGISTERS 144U
 #define CONTEXT_RBP (CONTEXT_REGISTERS - 6U * 8U) /* below the cfa */
@@ -60,16 +78,22 @@ static bool may_be_tail(uintptr_t pc)
     return first == 0x48 || first == 0x59 || first == 0xff || first == 0xc3;
 }
 
-/* The bytes around pc, those of pages that cannot be read as 0. */
-static void read_code(uintptr_t pc, uint8_t code[TAIL_BEFORE + TAIL_BEHIND])
+static bool may_be_switch(uintptr_t pc)
 {
-    uintptr_t from = pc - TAIL_BEFORE;
-    uintptr_t to = pc + TAIL_BEHIND;
+    uint8_t first = *(const uint8_t *)pc;
+    return first == 0x48 || first == 0x4c || first == PUSH_RCX;
+}
+
+/* So many bytes before pc and from it on, those of pages that cannot be read as 0. */
+static void read_code(uintptr_t pc, size_t before, size_t behind, uint8_t *code)
+{
+    uintptr_t from = pc - before;
+    uintptr_t to = pc + behind;
     uintptr_t page = pc & ~(OTP_PAGE - 1);
     uintptr_t low = from >= page || otp_probe_page(page - OTP_PAGE) ? from : page;
     uintptr_t next = page + OTP_PAGE;
     uintptr_t high = to <= next || otp_probe_page(next) ? to : next;
-    memset(code, 0, TAIL_BEFORE + TAIL_BEHIND);
+    memset(code, 0, before + behind);
     memcpy(code + (low - from), (const void *)low, high - low);
 }
 
@@ -81,7 +105,7 @@ bool otp_landing_of_tail(const greg_t *regs, otp_landing_read read, void *arg,
         return false;
     }
     uint8_t code[TAIL_BEFORE + TAIL_BEHIND];
-    read_code(pc, code);
+    read_code(pc, TAIL_BEFORE, TAIL_BEHIND, code);
     enum step step = step_of(code);
     if (OTP_LIKELY(step == STEP_NONE)) {
         return false;
@@ -95,6 +119,71 @@ bool otp_landing_of_tail(const greg_t *regs, otp_landing_read read, void *arg,
     uintptr_t at = step == STEP_TAKE ? rsp : step == STEP_MOVE ? rcx : rsp + rcx;
     out->sp = at + 8;
     return at >= rsp && read(arg, at, &out->pc);
+}
+
+/* mov OFFSET(%BASE), %REGISTER of 64 bits; its length, 0: something else. */
+static size_t load_at(const uint8_t *code, struct load *out)
+{
+    uint8_t mode = code[2] >> 6;
+    out->base = code[2] & 7U;
+    out->to = (code[2] >> 3 & 7U) | ((code[0] & 4U) != 0 ? 8U : 0);
+    if ((code[0] != 0x48 && code[0] != 0x4c) || code[1] != 0x8b || out->base == 4 ||
+        (mode != 1 && mode != 2)) {
+        return 0;
+    }
+    out->offset = code[3]; /* positive */
+    if (mode == 2) {
+        memcpy(&out->offset, code + 3, sizeof(out->offset));
+    }
+    return mode == 1 ? 4 : 7;
+}
+
+/*
+ * The rest of such a piece of code, which may begin anywhere: loads from a context, the last of
+ * which is that of rip into rcx, then push %rcx. code: SWITCH_BEFORE bytes before pc, then
+ * SWITCH_BEHIND.
+ */
+static bool is_switch(const uint8_t *code, struct load *last)
+{
+    const uint8_t *end = code + SWITCH_BEFORE + SWITCH_BEHIND;
+    const uint8_t *at = code + SWITCH_BEFORE;
+    unsigned base = 0;
+    if (*at == PUSH_RCX) {
+        return load_at(at - SWITCH_BEFORE, last) == SWITCH_BEFORE && last->to == REG_NUMBER_RCX;
+    }
+    for (bool is_first = true; end - at > LOAD_MAX; is_first = false) {
+        size_t len = load_at(at, last);
+        if (len == 0 || (!is_first && last->base != base)) {
+            return false;
+        }
+        base = last->base;
+        at += len;
+        if (*at == PUSH_RCX) {
+            return last->to == REG_NUMBER_RCX;
+        }
+    }
+    return false;
+}
+
+bool otp_landing_of_switch(const greg_t *regs, otp_landing_read read, void *arg,
+                           struct otp_landing *out)
+{
+    static const uint8_t numbers[8] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX,
+                                       REG_RSP, REG_RBP, REG_RSI, REG_RDI}; /* of the processor */
+    uintptr_t pc = (uintptr_t)regs[REG_RIP];
+    if (OTP_LIKELY(pc < OTP_PAGE || !may_be_switch(pc))) {
+        return false;
+    }
+    uint8_t code[SWITCH_BEFORE + SWITCH_BEHIND];
+    struct load last;
+    read_code(pc, SWITCH_BEFORE, SWITCH_BEHIND, code);
+    if (OTP_LIKELY(!is_switch(code, &last) || last.offset != CONTEXT_RIP)) {
+        return false;
+    }
+    uintptr_t context = (uintptr_t)regs[numbers[last.base]];
+    return read(arg, context + CONTEXT_RSP, &out->sp) && out->sp == (uintptr_t)regs[REG_RSP] &&
+           read(arg, context + CONTEXT_RIP, &out->pc) &&
+           read(arg, context + CONTEXT_FRAME, &out->bp);
 }
 
 /* Whether a context of libgcc is at addr, the place of its cfa. All up to end can be read. */

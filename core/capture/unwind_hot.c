@@ -328,10 +328,16 @@ static bool land(struct otp_unwind *u, struct walk *w, uintptr_t cfa, uintptr_t 
     return true;
 }
 
+/* Whether other registers than rsp and rbp are asked for. */
+static bool needs_registers(const struct otp_rule *rule)
+{
+    return rule->kind == OTP_RULE_IN_REGISTERS || rule->kind == OTP_RULE_IN_MEMORY;
+}
+
 /* Moves to the caller by a rule; false: the memory does not fit the rule. */
 static bool apply(struct otp_unwind *u, const struct otp_rule *rule, struct walk *w)
 {
-    if (OTP_UNLIKELY(rule->kind == OTP_RULE_IN_REGISTERS)) {
+    if (OTP_UNLIKELY(needs_registers(rule))) {
         return false; /* which are known of the innermost frame only: pass_tail */
     }
     bool is_realigned = rule->kind == OTP_RULE_REALIGNED;
@@ -533,21 +539,37 @@ static void walk_libunwind(struct otp_unwind *u)
     }
 }
 
-/* What the registers say where all of the caller is in them: a place behind a call, as always. */
-static void land_by_registers(struct otp_unwind *u, const struct otp_rule *rule,
-                              struct otp_landing *out)
+/* By DWARF's number. */
+static uintptr_t register_at_start(const struct otp_unwind *u, unsigned number)
 {
     static const uint8_t numbers[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
                                         REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                        REG_R12, REG_R13, REG_R14, REG_R15}; /* of DWARF's */
-    const greg_t *g = u->context.uc_mcontext.gregs;
-    out->pc = (uintptr_t)g[numbers[OTP_RULE_REGISTER(rule, 0)]];
-    out->sp = (uintptr_t)g[numbers[OTP_RULE_REGISTER(rule, 1)]];
-    out->bp = (uintptr_t)g[numbers[OTP_RULE_REGISTER(rule, 2)]];
-    u->is_signal_start = false;
+                                        REG_R12, REG_R13, REG_R14, REG_R15};
+    return (uintptr_t)u->context.uc_mcontext.gregs[numbers[number]];
+}
+
+/* What the registers say where all of the caller is in them, or where one of them points to: a
+ * place behind a call, as always. False: that cannot be read. */
+static bool land_by_registers(struct otp_unwind *u, const struct otp_rule *rule,
+                              struct otp_landing *out)
+{
+    if (rule->kind == OTP_RULE_IN_MEMORY) {
+        uintptr_t base = register_at_start(u, OTP_RULE_BASE(rule));
+        if (!read_word(u, base + OTP_RULE_BEHIND(rule, 0), &out->pc) ||
+            !read_word(u, base + OTP_RULE_BEHIND(rule, 1), &out->sp) ||
+            !read_word(u, base + (uintptr_t)(intptr_t)rule->rbp_offset, &out->bp)) {
+            return false;
+        }
+    } else {
+        out->pc = register_at_start(u, OTP_RULE_REGISTER(rule, 0));
+        out->sp = register_at_start(u, OTP_RULE_REGISTER(rule, 1));
+        out->bp = register_at_start(u, OTP_RULE_REGISTER(rule, 2));
+    }
+    u->is_signal_start = rule->kind == OTP_RULE_IN_MEMORY;
     if (out->sp < u->low || out->sp >= u->high) {
         start(u, u->thread, out->sp); /* on another stack */
     }
+    return true;
 }
 
 /* At the end of a function that goes on in another frame: tells it, and begins the walk there. */
@@ -562,10 +584,12 @@ static void pass_tail(struct otp_unwind *u)
         return;
     }
     find_rule(u, pc, &known); /* code of an object that is loaded can be read */
-    if (OTP_UNLIKELY(known.rule.kind == OTP_RULE_IN_REGISTERS)) {
-        land_by_registers(u, &known.rule, &landing);
-    } else if (OTP_LIKELY(known.object == OTP_OBJECT_NONE ||
-                          !otp_landing_of_tail(g, read_landing_word, u, &landing))) {
+    bool lands = OTP_UNLIKELY(needs_registers(&known.rule))
+                     ? land_by_registers(u, &known.rule, &landing)
+                     : known.object != OTP_OBJECT_NONE &&
+                           (otp_landing_of_tail(g, read_landing_word, u, &landing) ||
+                            otp_landing_of_switch(g, read_landing_word, u, &landing));
+    if (OTP_LIKELY(!lands)) {
         return;
     }
     (void)push(u, &u->passed, pc, frame_word(known.object, pc));

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <ucontext.h>
 #include <unwind.h>
 
 /* The file itself: its inner steps are called. */
@@ -232,6 +233,111 @@ START_TEST(test_stacks_are_whole_while_a_frame_is_left_for_another)
 }
 END_TEST
 
+/* ---- contexts that take turns ---- */
+
+#define TURNS 6U
+#define OTHER_BYTES 65536U
+#define IN_SECTION(name) __attribute__((noinline, section(name)))
+
+extern const char __start_code_main[], __stop_code_main[]; /* by the linker, as the next */
+extern const char __start_code_other[], __stop_code_other[];
+
+static ucontext_t main_context;
+static ucontext_t other_context;
+static struct walked by_turns;
+
+static bool has_frame_in(const struct otp_unwind *u, uint32_t depth, const char *low,
+                         const char *high)
+{
+    for (uint32_t i = 0; i < depth; i++) {
+        uintptr_t addr = otp_frame_addr(u->frames[i]);
+        if (addr >= (uintptr_t)low && addr < (uintptr_t)high) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The thread is in one of the two contexts, never in none or in both. */
+static void walk_turn(void *arg)
+{
+    struct otp_unwind *u = arg;
+    uint32_t depth = otp_unwind_run(u);
+    bool is_main = has_frame_in(u, depth, __start_code_main, __stop_code_main);
+    bool is_other = has_frame_in(u, depth, __start_code_other, __stop_code_other);
+    by_turns.seen++;
+    by_turns.landed += u->passed;
+    by_turns.levels += is_other ? 1 : 0;
+    if ((u->is_cut || is_main == is_other) && by_turns.wrong++ == 0) {
+        snprintf(by_turns.first, sizeof(by_turns.first),
+                 "at %#lx, called by %#lx: %u frames, cut %d, main %d, other %d",
+                 (unsigned long)u->frames[0], (unsigned long)u->frames[1], depth, u->is_cut,
+                 is_main, is_other);
+    }
+}
+
+static void on_turn(int signo, siginfo_t *info, void *context)
+{
+    (void)signo;
+    (void)info;
+    ucontext_t *uc = context;
+    if (is_over) {
+        uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        return;
+    }
+    uint32_t scratch = otp_scratch_claim();
+    void *base = otp_scratch_base(scratch);
+    struct otp_unwind *u = otp_unwind_at(base);
+    otp_unwind_from_signal(u, &the_thread, context);
+    otp_arch_call_on(otp_unwind_stack_top(base), walk_turn, u);
+    otp_scratch_release(scratch);
+}
+
+IN_SECTION("code_other") static void turns_other(void)
+{
+    for (;;) {
+        swapcontext(&other_context, &main_context);
+        sink++;
+        setcontext(&main_context); /* leaves the other where it was */
+    }
+}
+
+IN_SECTION("code_main") static void turns_main(void)
+{
+    static char stack[OTHER_BYTES];
+    getcontext(&other_context);
+    other_context.uc_stack.ss_sp = stack;
+    other_context.uc_stack.ss_size = sizeof(stack);
+    makecontext(&other_context, turns_other, 0);
+    for (volatile unsigned i = 0; i < TURNS; i++) {
+        if (i == 2) { /* all is bound, and the other has begun */
+            __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
+        }
+        swapcontext(&main_context, &other_context);
+        sink++;
+    }
+    is_over = true;
+}
+
+START_TEST(test_stacks_are_whole_while_contexts_take_turns)
+{
+    struct sigaction act = {.sa_sigaction = on_turn, .sa_flags = SA_SIGINFO};
+    otp_real_init();
+    otp_settings.max_depth = 128;
+    ck_assert(otp_scratch_init());
+    otp_unwind_init();
+    sigemptyset(&act.sa_mask);
+    ck_assert_int_eq(sigaction(SIGTRAP, &act, NULL), 0);
+    is_over = false;
+    turns_main();
+    ck_assert_msg(by_turns.wrong == 0, "%lu of %lu wrong, the first %s", by_turns.wrong,
+                  by_turns.seen, by_turns.first);
+    ck_assert_uint_ge(by_turns.seen, 200);
+    ck_assert_uint_ge(by_turns.landed, 8 * 7); /* eight switches, some instructions each */
+    ck_assert_uint_ge(by_turns.levels, 50);
+}
+END_TEST
+
 /* ---- ends of functions, one by one ---- */
 
 static bool read_any(void *arg, uintptr_t addr, uintptr_t *out)
@@ -301,6 +407,7 @@ int main(void)
     Suite *s = suite_create("capture_landing");
     TCase *t = tcase_create("all");
     tcase_add_test(t, test_stacks_are_whole_while_a_frame_is_left_for_another);
+    tcase_add_test(t, test_stacks_are_whole_while_contexts_take_turns);
     tcase_add_loop_test(t, test_ends_of_functions_that_leave, 0, (int)OTP_ARRAY_LEN(tails));
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
