@@ -23,8 +23,8 @@ enum otp_rule_kind {
                           saves the registers that hand an exception over, rax and rdx */
     OTP_RULE_IN_REGISTERS = 6, /* all of the caller is in registers, as in longjmp: which ones is in
                                   cfa_offset, see OTP_RULE_REGISTER */
-    OTP_RULE_IN_MEMORY = 7     /* all of the caller is where a register points to, as in setcontext:
-                                  caller's rbp at that + rbp_offset, see OTP_RULE_BASE for the rest */
+    OTP_RULE_IN_MEMORY = 7     /* all of it is where a register points to, as in setcontext: rbp
+                                  at that + rbp_offset; see OTP_RULE_BASE for the rest */
 };
 
 /* What is kept at an offset, and the number added to it, are within these many bits, the first with
