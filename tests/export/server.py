@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""An OTLP receiver of bad manners: server.py FOLDER TEMPER [CERTIFICATE KEY]
+"""An OTLP receiver of bad manners: server.py FOLDER TEMPER [CERTIFICATE KEY [CLIENT_CA|1.3]]
+
+With CLIENT_CA, a file, clients need a certificate of that authority; with 1.3 they need TLS 1.3.
 
 Writes FOLDER/port when it listens and one line per request to FOLDER/requests: path, length of the body,
 SHA-256 of the body, and the profile's headers worth looking at. Bodies that got a 2xx answer are kept as
@@ -275,6 +277,11 @@ def main():
         context.set_ciphers("DEFAULT:@SECLEVEL=0")
         context.load_cert_chain(sys.argv[3], sys.argv[4])
         context.set_alpn_protocols(["h2", "http/1.1"])
+        if sys.argv[5:] == ["1.3"]:
+            context.minimum_version = ssl.TLSVersion.TLSv1_3
+        elif len(sys.argv) > 5:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(sys.argv[5])
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if temper == "deaf":

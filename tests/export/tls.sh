@@ -43,6 +43,8 @@ certificate() {
 certificate good DNS:localhost,IP:127.0.0.1 - -
 certificate name DNS:localhost - -
 certificate curve DNS:localhost,IP:127.0.0.1 - - "ec -pkeyopt ec_paramgen_curve:P-256"
+certificate client DNS:client - -
+certificate curved DNS:client - - "ec -pkeyopt ec_paramgen_curve:P-256"
 certificate other DNS:other.example,IP:127.0.0.2 - -
 certificate wild DNS:*.localhost - -
 certificate expired DNS:localhost,IP:127.0.0.1 20200101000000Z 20210101000000Z
@@ -53,9 +55,11 @@ openssl req -x509 -newkey rsa:1024 -nodes -keyout weak.key -out weak.pem -days 3
     -addext subjectAltName=DNS:localhost,IP:127.0.0.1 2> /dev/null
 echo "no certificate" > empty.pem
 
+wants= # what the server wants of clients: see server.py
 server() { # TEMPER NAME
     mkdir -p "$d/server"
-    "$python" "$here/server.py" "$d/server" "$1" ${2:+"$work/pki/$2.pem" "$work/pki/$2.key"} 2> "$d/server.err" &
+    "$python" "$here/server.py" "$d/server" "$1" ${2:+"$work/pki/$2.pem" "$work/pki/$2.key"} ${wants:+"$wants"} \
+        2> "$d/server.err" &
     server=$!
     pids="$pids $server"
     wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
@@ -137,6 +141,68 @@ refused "a file of trusted certificates without one" https://localhost good "has
 refused "a client's key that is not there" https://localhost good "client's key" "$trust" \
     "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=$work/pki/good.pem" OTEL_EXPORTER_OTLP_CLIENT_KEY=/nonexistent
 refused "http to a server that wants TLS" http://localhost good "localhost" "$trust"
+
+# A server that knows its clients by their certificates.
+e=OTEL_EXPORTER_OTLP
+wants=$work/pki/ca.pem
+for kind in client curved; do
+    accepted "a client with a certificate ($kind): HTTP" https://localhost good answers:200 \
+        "${e}_CLIENT_CERTIFICATE=$work/pki/$kind.pem" "${e}_CLIENT_KEY=$work/pki/$kind.key"
+    accepted "a client with a certificate ($kind): gRPC" grpcs://localhost good h2:status=0 \
+        "${e}_PROFILES_CLIENT_CERTIFICATE=$work/pki/$kind.pem" "${e}_PROFILES_CLIENT_KEY=$work/pki/$kind.key"
+done
+refused "a client without a certificate" https://localhost good "localhost" "$trust"
+refused "a client without a certificate: gRPC" grpcs://localhost good "localhost" "$trust"
+refused "a client with somebody else's certificate" https://localhost good "localhost" "$trust" \
+    "${e}_CLIENT_CERTIFICATE=$work/pki/self.pem" "${e}_CLIENT_KEY=$work/pki/self.key"
+refused "a client with a certificate and another's key" https://localhost good "client" "$trust" \
+    "${e}_CLIENT_CERTIFICATE=$work/pki/client.pem" "${e}_CLIENT_KEY=$work/pki/good.key"
+wants=1.3
+refused "a server that insists on TLS 1.3" https://localhost good "cannot agree on TLS" "$trust"
+refused "a server that insists on TLS 1.3: gRPC" grpcs://localhost good "cannot agree on TLS" "$trust"
+wants=
+
+# gRPC without a scheme: over TLS, unless it is said otherwise.
+for variable in INSECURE PROFILES_INSECURE; do
+    begin "gRPC to HOST:PORT with $variable=true goes without TLS"
+    server h2:status=0
+    run otlp "${e}_ENDPOINT=localhost:$port" ${e}_PROTOCOL=grpc "${e}_$variable=true"
+    equal "standard error" "" "$(cat "$d/prof.err")"
+    equal "requests" "$flushes" "$(requests)"
+    kill "$server"
+    end
+done
+begin "gRPC to HOST:PORT goes over TLS"
+server h2:status=0 good
+run otlp "${e}_ENDPOINT=localhost:$port" ${e}_PROTOCOL=grpc "$trust"
+equal "standard error" "" "$(cat "$d/prof.err")"
+equal "requests" "$flushes" "$(requests)"
+kill "$server"
+end
+begin "gRPC to HOST:PORT does not go without TLS"
+server h2:status=0
+troubled otlp "${e}_ENDPOINT=localhost:$port" ${e}_PROTOCOL=grpc "$trust"
+grep -qF "cannot agree on TLS" "$d/log/said" || bad "the log does not say so: $(head -c 400 "$d/log/said")"
+equal "requests" 0 "$(requests)"
+kill "$server"
+end
+
+# What a scheme says counts before the variable.
+accepted "https with INSECURE=true is over TLS" https://localhost good answers:200 ${e}_INSECURE=true
+accepted "grpcs with INSECURE=true is over TLS" grpcs://localhost good h2:status=0 ${e}_INSECURE=true
+
+# Neither the key nor where it is gets into the log, and the key into no profile.
+begin "a client's key is nowhere"
+wants=$work/pki/ca.pem
+server answers:403 good
+wants=
+run "https://localhost:$port" "$trust" "${e}_CLIENT_CERTIFICATE=$work/pki/client.pem" "${e}_CLIENT_KEY=$work/pki/client.key" OTELPROF_LOG=debug
+equal "requests" "$flushes" "$(requests)"
+secret=$(sed -n 5p "$work/pki/client.key")
+[ "${#secret}" -gt 40 ] || bad "no line of the key"
+grep -qF "$secret" "$d/prof.err" "$p"/* && bad "it is in the log or in a profile"
+kill "$server"
+end
 
 begin "silence in the middle of the handshake"
 server deaf

@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Are the profiles that arrived those that were sent? compare.py SENT_FOLDER STREAM...
+"""Are the profiles that arrived those that were sent? compare.py [--again] SENT_FOLDER STREAM...
 
 SENT_FOLDER holds what the library wrote to files: one ProfilesData each. A STREAM is what a Collector's
 file exporter wrote: u32 big-endian length and one message, again and again. Every profile is brought into
 a form in which neither the numbers of the tables nor the order of anything counts, found on the other side
-by its id, and compared whole. Prints "N profiles, M samples" or what differs; exit status 1.
+by its id, and compared whole. Each must have arrived once; with --again at least once, and what came again
+must be the same. Prints "N profiles, M samples, arrived in K messages" or what differs; exit status 1.
 """
 import glob
 import gzip
@@ -131,35 +132,38 @@ def arrived_messages(paths):
 
 
 def collect(messages, wanted=None):
-    """Profile id -> profiles; of messages without a wanted one nothing."""
-    out = {}
+    """Profile id -> profiles, and from how many messages; of those without a wanted one nothing."""
+    out, count = {}, 0
     for data in messages:
         top = fields(data)
         if wanted is not None and wanted.isdisjoint(profile_ids(top)):
             continue
+        count += 1
         for profile_id, profiles in Message(top).profiles.items():
             out.setdefault(profile_id, []).extend(profiles)
-    return out
+    return out, count
 
 
 def main():
-    sent = collect(sent_messages(sys.argv[1]))
-    arrived = collect(arrived_messages(sys.argv[2:]), set(sent))
+    words = [w for w in sys.argv[1:] if w != "--again"]
+    may_come_again = len(words) < len(sys.argv) - 1
+    sent, _ = collect(sent_messages(words[0]))
+    arrived, message_count = collect(arrived_messages(words[1:]), set(sent))
     problems = []
     samples = 0
     for profile_id, profiles in sent.items():
         got = arrived.get(profile_id, [])
         samples += sum(len(p[2]) for p in profiles)
-        if len(profiles) != 1 or len(got) != 1:
+        if len(profiles) != 1 or not got or (len(got) > 1 and not may_come_again):
             problems.append("%s: sent %d times, arrived %d times" % (profile_id.hex(), len(profiles), len(got)))
-        elif got[0] != profiles[0]:
-            what = [n for n, a, b in zip(("resource and scope", "head", "samples"), got[0], profiles[0]) if a != b]
+        for other in (g for g in got if g != profiles[0]):
+            what = [n for n, a, b in zip(("resource and scope", "head", "samples"), other, profiles[0]) if a != b]
             problems.append("%s: %s differ" % (profile_id.hex(), ", ".join(what)))
     if not sent:
         problems.append("nothing was sent")
     for problem in problems[:5]:
         print(problem)
-    print("%d profiles, %d samples" % (len(sent), samples))
+    print("%d profiles, %d samples, arrived in %d messages" % (len(sent), samples, message_count))
     sys.exit(1 if problems else 0)
 
 

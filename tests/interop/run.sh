@@ -57,6 +57,16 @@ start() {
     }
 }
 
+# arrived WORD...: waits until compare.py finds all of it, with what it says in `out`. File exporters write what they
+# have within a second or so.
+arrived() {
+    last_try=$(($(date +%s) + 30))
+    until "$python" "$here/compare.py" "$@" > out 2>&1; do
+        [ "$(date +%s)" -lt "$last_try" ] || return 1
+        sleep 0.1
+    done
+}
+
 cat > direct.yaml << END
 receivers:
   otlp:
@@ -102,6 +112,7 @@ END
 start direct
 start last
 start first
+. "$here/kafka.sh"
 
 cat > work.py << 'END'
 import sys, time, threading
@@ -152,6 +163,7 @@ names="$names wide"
 env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$work/sent-wide/%e-%p-%n.otlp,grpc://127.0.0.1:$grpc" \
     OTELPROF_MEMORY_LIMIT=512m OTELPROF_HEAP_INTERVAL=1 OTELPROF_SHUTDOWN_TIMEOUT=20s "$host" 39000 > wide.out 2>&1 &
 pid_wide=$!
+[ "$kafka" = 0 ] || kafka_send
 # Spans and labels: links have to arrive as they were sent, also through a second Collector.
 gcc -std=gnu11 -O1 -I"$top" -o "$hosts/$suite_folder/many" "$top/tests/context/many.c"
 for hop in direct hops; do
@@ -184,13 +196,13 @@ for n in $names; do
     eval "status_$n=$?"
 done
 stream_of() { # NAME
-    case $1 in hops_*) echo "$work/last.bin" ;; *) echo "$work/direct.bin" ;; esac
+    case $1 in hops_*) echo "$work/last.bin" ;; kafka_*) echo "$work/kafka.bin" ;; *) echo "$work/direct.bin" ;; esac
 }
-# The file exporters write what they have within a second or so; what is not there in time is told below.
+# What is not there in time is told below.
 for n in $names; do
-    wait_for 20 sh -c "\"$python\" \"$here/compare.py\" \"$work/sent-$n\" \"$(stream_of "$n")\" > /dev/null 2>&1"
+    arrived "$work/sent-$n" "$(stream_of "$n")"
 done
-for c in first direct last; do
+for c in first direct last; do # those before Kafka are still needed
     eval "kill -TERM \$${c}_pid"
     eval "wait \$${c}_pid" 2> /dev/null
 done
@@ -205,16 +217,24 @@ for n in $names; do
     esac
     "$python" "$here/compare.py" "$work/sent-$n" "$(stream_of "$n")" > out 2>&1 || bad "$(head -n 5 out)"
     echo "      $n: $(tail -n 1 out)"
-    if [ "$n" = wide ]; then
-        size=$(cat "$work/sent-wide"/*.otlp | wc -c)
-        between "bytes in one message" 4194304 8000000 "$size"
-    fi
+    case $n in
+    wide) between "bytes in one message" 4194304 8000000 "$(cat "$work/sent-wide"/*.otlp | wc -c)" ;;
+    kafka_wide) between "bytes in one message" 8000000 20000000 "$(cat "$work/sent-kafka_wide"/*.otlp | wc -c)" ;;
+    esac
+    case $n in
+    kafka_*) equal "messages in Kafka" "$(find "$work/sent-$n" -name '*.otlp' | wc -l)" "$(sed -n 's/.* arrived in \([0-9]*\) messages/\1/p' out)" ;;
+    esac
     end
     begin "$n: the Collector's decoder reads the files"
     "$collector" decode "$work/sent-$n"/*.otlp > out 2>&1 || bad "$(head -n 3 out)"
     "$tool" check --strict "$work/sent-$n"/*.otlp > out 2>&1 || bad "$(grep -v ': ok' out | head -n 3)"
     end
 done
+
+if [ "$kafka" = 1 ]; then
+    kafka_outage
+    kill -KILL "$broker_pid"
+fi
 
 # ---- fleets: see tests/fleet ---------------------------------------------------------------------
 

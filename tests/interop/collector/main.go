@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A Collector with what the interoperability tests and the configurations of docs/fleet need: the OTLP
-// receiver, exporters to OTLP, Kafka, files and the log, queues on disk, and a limit on memory. `collector decode FILE...` reads bare ProfilesData with the Collector's own decoder.
+// A Collector with what the interoperability tests and the configurations of docs/fleet need: receivers of
+// OTLP and from Kafka, exporters to OTLP, Kafka, files and the log, queues on disk, and a limit on memory.
+// `collector decode FILE...` reads bare ProfilesData with the Collector's own decoder.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"github.com/open-telemetry/opentelemetry-collector-contrib/exporter/kafkaexporter"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/healthcheckextension"
 	"github.com/open-telemetry/opentelemetry-collector-contrib/extension/storage/filestorage"
+	"github.com/open-telemetry/opentelemetry-collector-contrib/receiver/kafkareceiver"
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/provider/envprovider"
@@ -31,7 +33,8 @@ import (
 )
 
 func factories() (otelcol.Factories, error) {
-	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory())
+	receivers, err := otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory(),
+		kafkareceiver.NewFactory())
 	if err != nil {
 		return otelcol.Factories{}, err
 	}
