@@ -300,7 +300,7 @@ check-format:  ## would `make format` change anything?
 
 # ---- the long targets ----------------------------------------------------------------------------
 
-.PHONY: check demo bench accuracy interop parity roots faults stress fleet install deb clean help
+.PHONY: check demo bench accuracy interop interop-profcheck parity roots faults stress fleet install deb clean help
 check: test-deps  ## install what the tests need, then run all tests and gates
 	@MAKE='$(MAKE)' UNITS='$(UNIT_BIN)' sh tools/dev/check.sh $(GATES)
 demo: deps all  ## profile a real program; leave a profile and a flame graph
@@ -309,6 +309,8 @@ bench: all  ## measure the cost
 	@sh tests/bench/run.sh
 accuracy interop parity roots faults stress fleet: all  ## the named suite
 	@sh tests/$@/run.sh
+interop-profcheck: all  ## the checker of PROFCHECK_DIR over what tests look at
+	@sh tests/interop/profcheck.sh
 
 install: all  ## install to DESTDIR and PREFIX
 	$(Q)install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include \
