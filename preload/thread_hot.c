@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names by which threads begin, end and are named. */
-#define _GNU_SOURCE /* pthread_setname_np, clone */
+#define _GNU_SOURCE /* pthread_setname_np */
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
-#include <stdarg.h>
 #include <stddef.h>
 
 #include "core/base/annot.h"
@@ -49,26 +47,6 @@ int thrd_create(unsigned long *out, int (*start)(void *), void *arg)
     int r = real(out, otp_thread_run_c11, t);
     if (r != 0) {
         otp_thread_unclaim(t);
-    }
-    return r;
-}
-
-/*
- * The child begins in start, on a stack of its own, and never comes back here. What follows arg is
- * there or not, according to flags; libc's own function reads it all the same.
- */
-OTP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *arg, ...)
-{
-    va_list more;
-    otp_real_init();
-    va_start(more, arg);
-    void *parent_tid = va_arg(more, void *);
-    void *tls = va_arg(more, void *);
-    void *child_tid = va_arg(more, void *);
-    va_end(more);
-    int r = otp_real.clone(start, stack, flags, arg, parent_tid, tls, child_tid);
-    if (r > 0 && (flags & CLONE_THREAD) != 0) {
-        otp_spawn_cloned(r, start);
     }
     return r;
 }

@@ -54,6 +54,7 @@ struct otp_real {
     void (*assert_fail)(const char *assertion, const char *file, unsigned line,
                         const char *function);
     int (*daemon)(int keep_folder, int keep_files);
+    pid_t (*fork_alone)(void); /* _Fork, glibc 2.34 */
     int (*chroot)(const char *path);
     int (*unshare)(int flags);
     int (*setns)(int fd, int kind);

@@ -101,6 +101,7 @@ static const struct wanted wanted[] = {
     WANT("abort", abort),
     WANT("__assert_fail", assert_fail),
     WANT("daemon", daemon),
+    WANT("_Fork", fork_alone),
     WANT("chroot", chroot),
     WANT("unshare", unshare),
     WANT("setns", setns),

@@ -35,6 +35,12 @@ struct otp_pace {
     uint64_t period_ns; /* 0: no periods */
 };
 
+/* The mask of a thread while it forks. */
+struct otp_fork {
+    uint64_t mask;  /* signals blocked before */
+    bool is_masked; /* and the tick's is blocked since, too */
+};
+
 struct otp_thread {
     uint32_t state;      /* enum otp_thread_state, atomic */
     uint32_t generation; /* grows with each reuse; part of the timer's cookie */
@@ -69,8 +75,7 @@ struct otp_thread {
     void *start_arg;
     size_t start_stack_bytes;
     char start_name[OTP_THREAD_NAME_MAX];
-    uint64_t fork_mask;   /* signals blocked before fork */
-    bool is_fork_masked;  /* and the tick's is blocked since, too */
+    struct otp_fork fork; /* of the C library's fork, which its handlers are told nothing about */
     int perf_fd;          /* of the worker, plus 1; 0: none. The worker's field */
     int perf_signo;       /* that it sends */
     uint32_t quiet_round; /* in which it was last seen outside capture; the worker's */
@@ -130,6 +135,8 @@ struct otp_thread *otp_thread_get(uint32_t n);
 void otp_thread_recycle(struct otp_thread *t);
 /* In the child of a fork: all threads but the caller are gone. Context: init. */
 void otp_thread_forget_others(void);
+/* Whether no other thread is known, or about to begin. Context: init. */
+bool otp_thread_is_alone(void);
 
 /* The thread's ring, made on first use; NULL: no memory. Only inside capture. Context: hot. */
 struct otp_ring *otp_thread_ring(struct otp_thread *t);

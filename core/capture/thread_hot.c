@@ -308,6 +308,19 @@ void otp_thread_forget_others(void)
     }
 }
 
+bool otp_thread_is_alone(void)
+{
+    for (uint32_t n = 0;; n++) {
+        const struct otp_thread *t = otp_thread_get(n);
+        if (t == NULL) {
+            return true;
+        }
+        if (t != otp_tls.thread && otp_load_relaxed(&t->state) == OTP_THREAD_LIVE) {
+            return false;
+        }
+    }
+}
+
 struct otp_ring *otp_thread_ring(struct otp_thread *t)
 {
     struct otp_ring *r = t->ring;

@@ -159,22 +159,38 @@ static void start_timer(void)
 }
 
 /* A tick during fork makes the kernel begin it again: with a large process, for ever. */
+void otp_engine_before_fork(struct otp_fork *f)
+{
+    f->is_masked = false;
+    if (otp_settings.is_cpu_on && otp_thread_current() != NULL) {
+        uint64_t tick = UINT64_C(1) << (otp_settings.signo - 1);
+        f->is_masked =
+            OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &tick, &f->mask, SIGNAL_SET_BYTES) == 0;
+    }
+}
+
+static void open_mask(struct otp_fork *f)
+{
+    if (f->is_masked) {
+        f->is_masked = false;
+        otp_sys_restore_signals(f->mask);
+    }
+}
+
+/* Of the C library's fork, which may be interrupted by a handler that forks. */
 static void before_fork(void)
 {
-    struct otp_thread *t = otp_thread_current();
-    if (t != NULL && otp_settings.is_cpu_on) {
-        uint64_t tick = UINT64_C(1) << (otp_settings.signo - 1);
-        t->is_fork_masked =
-            OTP_SYS4(SYS_rt_sigprocmask, SIG_BLOCK, &tick, &t->fork_mask, SIGNAL_SET_BYTES) == 0;
+    struct otp_thread *t = otp_settings.is_cpu_on ? otp_thread_current() : NULL;
+    if (t != NULL && !t->fork.is_masked) {
+        otp_engine_before_fork(&t->fork);
     }
 }
 
 static void after_fork_in_parent(void)
 {
-    struct otp_thread *t = otp_thread_current();
-    if (t != NULL && t->is_fork_masked) {
-        t->is_fork_masked = false;
-        otp_sys_restore_signals(t->fork_mask);
+    struct otp_thread *t = otp_tls.thread;
+    if (t != NULL) {
+        open_mask(&t->fork);
     }
 }
 
@@ -200,9 +216,8 @@ static struct {
     uint64_t cpu_ns; /* of the process, at its end */
 } told;
 
-static void after_fork_in_child(void)
+static void begin_in_child(void)
 {
-    after_fork_in_parent();
     stop_ticket = 0; /* the worker that would answer is not here */
     stopping_tid = 0;
     otp_store_relaxed(&otp_settings.perf_holds, 0);
@@ -222,6 +237,10 @@ static void after_fork_in_child(void)
     otp_scratch_forget();
     otp_settings.pid = otp_engine.pid;
     otp_worker_forget();
+    if (otp_settings.is_perf_used || otp_settings.wants_perf) {
+        otp_perf_forget(); /* the parent's worker has them; until there is a worker here timers tick
+                            */
+    }
     otp_thread_forget_others();
     otp_alloc_after_fork();
     seed_ledger();
@@ -245,6 +264,31 @@ static void after_fork_in_child(void)
     }
     if (wants_worker()) {
         otp_worker_ensure();
+    }
+}
+
+static void after_fork_in_child(void)
+{
+    after_fork_in_parent();
+    begin_in_child();
+}
+
+void otp_engine_after_fork(struct otp_fork *f, bool is_child)
+{
+    open_mask(f);
+    if (is_child) {
+        begin_in_child();
+    }
+}
+
+void otp_engine_start_returned(int status)
+{
+    if (otp_thread_is_alone()) {
+        otp_engine_stop();
+        otp_worker_join(); /* the process ends with the status of whoever ends last */
+    } else {
+        otp_thread_end();
+        otp_store_relaxed(&otp_last_exit_status, (uint32_t)status);
     }
 }
 
@@ -495,6 +539,7 @@ void otp_engine_stand_down(void)
         otp_worker_join(); /* its own exit is a system call, too */
         otp_timer_stop_all();
         otp_signals_stop();
+        otp_settings.is_cpu_on = false; /* there is no tick to block while it forks */
     }
 }
 

@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 
+#include "core/capture/thread.h"
+
 /* Reads the settings and begins to capture, if this program is to be profiled. Context: init. */
 void otp_engine_start(int argc, char *const *argv, char *const *envp);
 /* Stops capturing and writes what there is; waits for it, but not for ever. Context: init. */
@@ -38,6 +40,18 @@ bool otp_engine_ask_again(long answer, int tries);
 /* Ends the worker thread until otp_engine_step_back: the host must be alone. Context: init. */
 bool otp_engine_step_aside(void);
 void otp_engine_step_back(void);
+/*
+ * Around a call that copies the process without the C library's fork: what that call's handlers do.
+ * What *f holds belongs to the two calls, the second of which is made in both processes, and in no
+ * child that shares the memory of its parent. Context: init, also in a signal handler.
+ */
+void otp_engine_before_fork(struct otp_fork *f);
+void otp_engine_after_fork(struct otp_fork *f, bool is_child);
+/*
+ * The function returns that such a child has begun with: the system call that ends one thread is
+ * next, with this status. The last flush, unless the process has other threads. Context: init.
+ */
+void otp_engine_start_returned(int status);
 /* Sees to it that the worker has its own root folder before the host changes the process's. */
 void otp_engine_settle(void);
 

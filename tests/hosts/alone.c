@@ -13,8 +13,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -35,7 +37,8 @@ static int forbid(int is_raw, unsigned flags)
 {
     static const int allowed[] = {SYS_write,  SYS_exit_group, SYS_clock_gettime, SYS_mmap,
                                   SYS_munmap, SYS_brk,        SYS_rt_sigreturn,  SYS_newfstatat,
-                                  SYS_futex,  SYS_exit};
+                                  SYS_futex,  SYS_exit,       SYS_fork,          SYS_clone3,
+                                  SYS_wait4};
     struct sock_filter f[2 * HOST_LEN(allowed) + 2];
     unsigned n = 0;
     f[n++] =
@@ -50,6 +53,22 @@ static int forbid(int is_raw, unsigned flags)
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     return is_raw ? (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog)
                   : prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0);
+}
+
+/* What is left to it, and to its children. */
+static void fork_within(void)
+{
+    struct clone_args args = {.exit_signal = SIGCHLD};
+    for (int i = 0; i < 2; i++) {
+        int status = -1;
+        long pid = i == 0 ? syscall(SYS_fork) : syscall(SYS_clone3, &args, sizeof(args));
+        if (pid == 0) {
+            is_busy();
+            _exit(4);
+        }
+        syscall(SYS_wait4, pid, &status, 0, NULL);
+        printf("child: status %#x\n", (unsigned)status);
+    }
 }
 
 static int count_threads(void)
@@ -104,6 +123,9 @@ int main(int argc, char **argv)
         is_busy();
     }
     act(how);
+    if (strstr(how, "seccomp") != NULL || strcmp(how, "tsync") == 0) {
+        fork_within();
+    }
     for (int i = 0; i < 3; i++) {
         is_busy();
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Proves that children that no fork handler knows of (clone, raw fork) end as they do without us,
+ * Proves that children that no fork handler is told of (clone, raw fork) end as they do without us,
  * also when nothing was sampled before they began.
  */
 /* host: rows B16 */

@@ -9,6 +9,7 @@
 #   set VAR=VALUE... settings of the library             runs ARGS|...   one run for each; otherwise one without arguments;
 #                                                                        more than one such line add up
 #   sees TYPE FUNC   the profile has this function       none            no profile is expected
+#   many N TYPE FUNC so many processes have it in theirs
 #   needs PROGRAM    to be skipped without it            dirty           the profile is not looked at
 #   edges F=C,C...   the callers that F has in the CPU profile are among these
 # What a program cannot do by itself is in the more_*.sh next to this file.
@@ -64,6 +65,14 @@ proven() { # after prof: the profile shows that the library was there
         # shellcheck disable=SC2046
         has_function "$kind" "$function" $(find "$p" -type f)
     done < "$d/sees"
+    asks many > "$d/many"
+    while read -r least kind function; do
+        having=0
+        for f in $(find "$p" -type f); do
+            [ "$(judge site "$kind" "$function" "$f")" = 0 ] || having=$((having + 1))
+        done
+        [ "$having" -ge "$least" ] || bad "$having processes have $kind in $function, expected $least at least"
+    done < "$d/many"
     for edge in $(asks edges); do
         # shellcheck disable=SC2046
         judge stacks cpu $(find "$p" -type f) | awk -v callee="${edge%%=*}" -v callers=",${edge#*=}," '
