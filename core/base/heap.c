@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "core/base/annot.h"
+#include "core/base/atomic.h"
 #include "core/base/sys.h"
 
 #define CHUNK_BYTES ((size_t)256 << 10) /* less below a limit of CHUNK_PART of them */
@@ -54,6 +55,20 @@ static size_t class_of(size_t size, size_t *out_capacity)
     size_t steps = (size - ((size_t)1 << top) + step - 1) / step; /* 1..4 */
     *out_capacity = ((size_t)1 << top) + steps * step;
     return 3 + (size_t)(top - 6) * 4 + (steps - 1);
+}
+
+static bool was_refused; /* atomic: the tool has a heap in each of several threads */
+
+bool otp_heap_was_refused(void)
+{
+    return otp_load_relaxed(&was_refused);
+}
+
+/* No memory: the system's doing, or that of the heap's own limit. */
+static void note_failure(struct otp_heap *h, bool is_refused)
+{
+    h->failures++;
+    otp_store_relaxed(&was_refused, is_refused);
 }
 
 void otp_heap_init(struct otp_heap *h, size_t limit_bytes)
@@ -106,12 +121,12 @@ void otp_heap_reset(struct otp_heap *h)
 static struct otp_heap_chunk *map_chunk(struct otp_heap *h, size_t bytes)
 {
     if (bytes > h->limit_bytes || h->mapped_bytes > h->limit_bytes - bytes) {
-        h->failures++;
+        note_failure(h, false);
         return NULL;
     }
     struct otp_heap_chunk *c = otp_sys_map(bytes);
     if (c == NULL) {
-        h->failures++;
+        note_failure(h, true);
         return NULL;
     }
     /* A fork child has no use for it, and fork is cheaper without. */

@@ -44,5 +44,8 @@ void *otp_heap_realloc(struct otp_heap *h, void *p, size_t size);
 void otp_heap_free(struct otp_heap *h, void *p);
 /* A NUL-terminated copy of len bytes; NULL at the limit. */
 char *otp_heap_copy_string(struct otp_heap *h, const char *s, size_t len);
+/* Whether the last request that failed, of any heap, was refused by the system and not at a limit
+ * of ours. Context: any. */
+bool otp_heap_was_refused(void);
 
 #endif

@@ -116,6 +116,7 @@ for when in early late; do
     same_file bare.out prof.out "standard output"
     equal "lines on standard error" 1 "$(wc -l < prof.err)"
     grep -q lost prof.err || bad "no word of the profile: $(cat prof.err)"
+    ! grep -q limit prof.err || bad "a limit is blamed that was not reached: $(cat prof.err)"
     equal "files" 0 "$(find "$p" -type f | wc -l)"
 done
 end

@@ -14,6 +14,7 @@
 #include "core/base/map.h"
 #include "core/base/reader.h"
 #include "core/base/sort.h"
+#include "core/base/status.h"
 #include "core/base/sys.h"
 #include "tests/unit/run.h"
 
@@ -83,6 +84,20 @@ START_TEST(test_heap_refuses_past_its_limit)
     ck_assert_ptr_null(otp_heap_calloc(&h, SIZE_MAX / 2, 3));
     otp_heap_reset(&h);
     ck_assert_ptr_nonnull(otp_heap_alloc(&h, 5000));
+    otp_heap_reset(&h);
+}
+END_TEST
+
+/* Who is told that a limit is reached raises it. */
+START_TEST(test_a_refusal_of_the_system_is_no_limit)
+{
+    struct otp_heap h;
+    otp_heap_init(&h, SIZE_MAX / 2);
+    ck_assert_ptr_null(otp_heap_alloc(&h, (size_t)1 << 47)); /* as large as all addresses */
+    ck_assert_str_eq(otp_status_text(OTP_NO_MEMORY), "the system gives no more memory");
+    otp_heap_init(&h, (size_t)1 << 20);
+    ck_assert_ptr_null(otp_heap_alloc(&h, (size_t)1 << 47));
+    ck_assert_str_eq(otp_status_text(OTP_NO_MEMORY), "the memory limit is reached");
     otp_heap_reset(&h);
 }
 END_TEST
@@ -279,6 +294,7 @@ int main(void)
     TCase *t = tcase_create("base");
     tcase_add_test(t, test_heap_blocks_keep_their_content);
     tcase_add_test(t, test_heap_refuses_past_its_limit);
+    tcase_add_test(t, test_a_refusal_of_the_system_is_no_limit);
     tcase_add_test(t, test_heap_gives_large_blocks_back);
     tcase_add_test(t, test_buf_is_sticky_after_its_maximum);
     tcase_add_test(t, test_map_finds_what_was_added_and_nothing_else);
