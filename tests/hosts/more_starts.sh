@@ -383,12 +383,16 @@ if gcc -O1 -pg -o pg pg.c; then
     has_function cpu burns_here $(find "$p" -type f)
     equal "size of gmon.out" "$(stat -c %s bare.gmon)" "$(stat -c %s gmon.out)"
     if need gprof; then
-        # About a hundred, as the kernel counts: twice the truth would be seen.
+        # About a hundred, as the kernel counts: twice the truth would be seen. What the machine takes away in the second
+        # run is in its profile as well.
         for run in bare.gmon gmon.out; do
             gprof -bp ./pg $run | awk '$NF == "burns_here" { print int($3 * 100) }'
         done > ticks
         truth=$(head -n 1 ticks)
-        between "ticks of its own" $((truth * 6 / 10)) $((truth * 15 / 10)) "$(tail -n 1 ticks)"
+        # shellcheck disable=SC2046
+        most=$(($(judge site cpu burns_here $(find "$p" -type f)) / 10000000))
+        [ "$most" -ge "$truth" ] || most=$truth
+        between "ticks of its own" $((truth * 6 / 10)) $((most * 15 / 10)) "$(tail -n 1 ticks)"
     fi
 fi
 end

@@ -29,7 +29,8 @@ stop_peer() {
 to() {
     output=$1
     shift
-    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$output" OTELPROF_HEAP_INTERVAL=1 $settings "$@"
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$output" OTELPROF_HEAP_INTERVAL=1 OTELPROF_SHUTDOWN_TIMEOUT=60s \
+        $settings "$@"
     status=$?
 }
 
@@ -88,7 +89,8 @@ end
 
 # long OUTPUT: the loop in the background, until $d/go exists.
 long() {
-    env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$1" OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU=false OTELPROF_INTERVAL=50ms $settings \
+    env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$1" OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU=false OTELPROF_INTERVAL=50ms \
+        OTELPROF_SHUTDOWN_TIMEOUT=60s $settings \
         "$loop" "$d/go" 60 > prof.out 2> prof.err &
     child=$!
     pids="$pids $child"
