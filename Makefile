@@ -216,7 +216,7 @@ BUILD_PACKAGES := gcc libc6-dev make binutils ca-certificates libprotobuf-c-dev 
                   protobuf-c-compiler libzstd-dev zlib1g-dev libiberty-dev \
                   libmbedtls-dev libnghttp2-dev libdw-dev libelf-dev liblzma-dev libbz2-dev
 TEST_PACKAGES  := check clang pmccabe pkg-config g++ python3 perl sqlite3 xz-utils zstd gzip bzip2 \
-                  libc6-dbg redis-server redis-tools nginx-light apache2-utils procps strace gdb openssl debuginfod libdebuginfod1 mandoc zsh
+                  libc6-dbg redis-server redis-tools nginx-light apache2-utils procps strace gdb openssl debuginfod libdebuginfod1 mandoc zsh iproute2
 
 .PHONY: deps test-deps
 deps:  ## install what the build needs (apt-get, as root or with sudo)
