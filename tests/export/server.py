@@ -6,7 +6,8 @@ With CLIENT_CA, a file, clients need a certificate of that authority; with 1.3 t
 
 Writes FOLDER/port when it listens and one line per request to FOLDER/requests: path, length of the body,
 SHA-256 of the body, and the profile's headers worth looking at. Bodies that got a 2xx answer are kept as
-FOLDER/N.body. Ends by itself after two minutes.
+FOLDER/N.body. Of gRPC calls, FOLDER/metadata has a line "name: value" for each header and an empty one behind a call's,
+if Python's hpack is installed. Ends by itself after two minutes.
 
 answers:A,B,...  the requests get these in turn, the last one again and again. An answer is a status with
                  optional headers and body: 503;Retry-After: 2;=body (=hex:0a00 for bytes)
@@ -30,6 +31,11 @@ import struct
 import sys
 import threading
 import time
+
+try:
+    import hpack
+except ImportError:
+    hpack = None
 
 folder, temper = sys.argv[1:3]
 signal.alarm(120)
@@ -180,11 +186,21 @@ def read_frame(stream):
     return head[3], head[4], struct.unpack(">I", head[5:])[0] & 0x7FFFFFFF, stream.read(size)
 
 
+def note_metadata(decoder, flags, payload):
+    if flags & 8:  # padded
+        payload = payload[1:len(payload) - payload[0]]
+    if flags & 32:  # with a priority
+        payload = payload[5:]
+    with open(os.path.join(folder, "metadata"), "a") as f:
+        f.write("".join("%s: %s\n" % pair for pair in decoder.decode(payload)) + "\n")
+
+
 def serve_h2(connection):
     stream = connection.makefile("rb")
     stream.read(24)
     connection.sendall(frame(4, 0, 0, b""))
     body = b""
+    decoder = hpack and hpack.Decoder()
     while True:
         f = read_frame(stream)
         if f is None:
@@ -192,6 +208,8 @@ def serve_h2(connection):
         kind, flags, number, payload = f
         if kind == 4 and not flags & 1:
             connection.sendall(frame(4, 1, 0, b""))
+        if kind == 1 and decoder:
+            note_metadata(decoder, flags, payload)
         if kind != 0:
             continue
         body += payload

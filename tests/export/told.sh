@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# told.sh: what a gRPC server is told with a call, and what later profiles tell of those that were lost.
+. "$(dirname "$0")/../common.sh"
+host busy
+busy=$host
+"$python" -c 'import hpack' 2> /dev/null || sh "$top/tools/dev/apt_packages.sh" python3-hpack > /dev/null 2>&1
+
+server() { # TEMPER
+    mkdir -p "$d/server"
+    "$python" "$here/server.py" "$d/server" "$1" 2> "$d/server.err" &
+    server=$!
+    pids="$pids $server"
+    wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
+    port=$(cat "$d/server/port")
+}
+
+# run OUTPUT FLUSHES [SETTING…]
+run() {
+    output=$1 least=$2
+    shift 2
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$output,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
+        OTELPROF_INTERVAL=100ms OTELPROF_SHUTDOWN_TIMEOUT=30s OTELPROF_LOG=none "$@" "$busy" 100 "$p" "$least"
+    equal "exit status" 3 $?
+    equal "output" "done" "$(cat "$d/prof.out")"
+    flushes=$(find "$p" -type f | wc -l)
+}
+
+requests() {
+    if [ -f "$d/server/requests" ]; then wc -l < "$d/server/requests"; else echo 0; fi
+}
+
+lost() { # what the profiles of CPU time say of messages that were not delivered
+    judge note-of cpu otelprof.dropped.export "$p"/*.otlp | sed 's/^$/0/'
+}
+
+# A call carries its deadline, the encoding, the names by which the library is known, and what the user says.
+for compression in none gzip; do
+    begin "gRPC, $compression: metadata and deadline of each call"
+    if "$python" -c 'import hpack' 2> /dev/null; then
+        server h2:status=0
+        run "grpc://localhost:$port" 3 OTEL_EXPORTER_OTLP_TIMEOUT=7000 OTEL_EXPORTER_OTLP_COMPRESSION=$compression \
+            OTEL_EXPORTER_OTLP_HEADERS="X-Tenant=a%20b,authorization=Bearer%20c"
+        for line in ':method: POST' ':scheme: http' ":authority: localhost:$port" 'te: trailers' 'x-tenant: a b' \
+            ':path: /opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export' 'authorization: Bearer c' \
+            'content-type: application/grpc' 'otlp-profiles-development-version: 1'; do
+            equal "calls with $line" "$flushes" "$(grep -cxF -- "$line" "$d/server/metadata")"
+        done
+        equal "calls with our name" "$flushes" "$(grep -c '^user-agent: .*libotelprof/' "$d/server/metadata")"
+        # A number of at most 8 digits and a unit; no more than was asked for, and not much less.
+        equal "calls with a deadline" "$flushes" "$(awk '/^grpc-timeout: [0-9]+[HMSmun]$/ {
+            n = substr($2, 1, length($2) - 1); unit = substr($2, length($2))
+            ms = unit == "n" ? n / 1e6 : unit == "u" ? n / 1e3 : unit == "m" ? n : unit == "S" ? n * 1e3 : 0
+            if (length(n) <= 8 && ms > 1000 && ms <= 7000) good++
+        } END { print good + 0 }' "$d/server/metadata")"
+        if [ $compression = none ]; then
+            grep -q '^grpc-encoding: gzip' "$d/server/metadata" && bad "an encoding that nobody wants"
+        else
+            equal "calls with the encoding" "$flushes" "$(grep -cx 'grpc-encoding: gzip' "$d/server/metadata")"
+        fi
+        kill "$server"
+    else
+        skip "Python's hpack is not installed"
+    fi
+    end
+done
+
+# Three are refused for good, and those that come after them say so.
+for kind in http grpc; do
+    begin "$kind: later profiles count what was refused"
+    case $kind in http) server answers:400,400,400,200 ;; grpc) server 'h2:status=3;3;3;0' ;; esac
+    run "$kind://127.0.0.1:$port" 8
+    equal "requests" "$flushes" "$(requests)"
+    equal "messages that were lost" 3 "$(lost)"
+    strict
+    kill "$server"
+    end
+done
+
+begin "nothing is lost, and nothing is said of losses"
+server answers:503,200
+run "http://127.0.0.1:$port" 5
+equal "requests" $((flushes + 1)) "$(requests)"
+equal "messages that were lost" 0 "$(lost)"
+kill "$server"
+end
+
+# A queue of an eighth of 1 MiB, that nobody empties: the newest are kept, the others counted.
+begin "a queue that is full drops the oldest and counts them"
+run "unix:$d/nobody" 130 OTELPROF_MEMORY_LIMIT=1m OTELPROF_INTERVAL=10ms OTELPROF_HEAP_INTERVAL=1 OTELPROF_SHUTDOWN_TIMEOUT=100ms
+dropped=$(lost)
+told=$(cat "$p"/*.otlp | wc -c)
+[ "$told" -gt 196608 ] || bad "the messages have $told bytes together, which the queue would hold"
+between "messages that were lost" 1 "$flushes" "$dropped"
+end
+
+finish
