@@ -30,8 +30,8 @@ requests() {
     if [ -f "$d/server/requests" ]; then wc -l < "$d/server/requests"; else echo 0; fi
 }
 
-lost() { # what the profiles of CPU time say of messages that were not delivered
-    judge note-of cpu otelprof.dropped.export "$p"/*.otlp | sed 's/^$/0/'
+lost() { # what the last flush says of messages that were not delivered
+    judge note-of inuse_space otelprof.dropped.export "$(find "$p" -name '*.otlp' | sort -V | tail -n 1)" | sed 's/^$/0/'
 }
 
 # A call carries its deadline, the encoding, the names by which the library is known, and what the user says.
