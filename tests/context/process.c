@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * process FILE [own|late]: works a little, forks, and goes on, as the child does, until FILE is there; then both end
- * with 0. With own it publishes a process context (OTEP 4719) before anything else, with late when FILE.late is there;
- * in its resource are service.name=from-context, service.version=7 and team=blue.
+ * process FILE [own|late]: works a little, forks, and goes on, as the child does, until FILE is
+ * there; then both end with 0. With own it publishes a process context (OTEP 4719) before anything
+ * else, with late when FILE.late is there; in its resource are service.name=from-context,
+ * service.version=7 and team=blue.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
