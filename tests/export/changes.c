@@ -3,8 +3,8 @@
  * changes WHAT MILLISECONDS [FOLDER]: burns CPU for half of that time, changes what the process may
  * or has, and burns for the other half. Prints "done" and exits with 3.
  *
- * root: FOLDER becomes the root · user: nobody from then on · descriptors: all but the first three
- * are closed, again and again · net: a network of its own, with nothing in it · fork: a child goes
+ * root: FOLDER becomes the root; user: nobody from then on; descriptors: all but the first three
+ * are closed, again and again; net: a network of its own, with nothing in it; fork: a child goes
  * on beside it
  */
 #define _GNU_SOURCE
