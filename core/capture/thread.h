@@ -102,6 +102,9 @@ extern uint32_t otp_last_exit_status;
 
 /* Grows when a thread renames another: each then asks for its name at its next sample. */
 extern uint32_t otp_names_epoch;
+/* Threads may have got other names by a write to a file, which nobody sees: each asks for its own
+ * at its next sample. Context: any. */
+void otp_thread_ask_names(void);
 
 extern __thread struct otp_tls otp_tls __attribute__((tls_model("initial-exec")));
 

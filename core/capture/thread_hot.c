@@ -223,6 +223,13 @@ void otp_thread_set_name(struct otp_thread *t, const char *name)
     otp_store_relaxed(&t->context, otp_context_number(name, t->tid));
 }
 
+void otp_thread_ask_names(void)
+{
+    if (otp_settings.has_thread_name) {
+        (void)otp_add_relaxed(&otp_names_epoch, 1);
+    }
+}
+
 void otp_thread_name_for_profiles(const char *name)
 {
     struct otp_thread *t = otp_tls.thread;

@@ -229,6 +229,7 @@ static uint64_t look_around(uint64_t now)
     otp_creds_follow();
     if (otp_capture_is_on() && now >= next_step) { /* looks may follow each other faster */
         otp_rates_step();
+        otp_thread_ask_names();
         next_step = now + TICK_NS;
     }
     bool look_again = otp_pipeline_scan();

@@ -83,6 +83,24 @@ for engine in "timer 100" "timer 1000" "perf 1000"; do
     end
 done
 
+host renamed
+for type in cpu alloc_objects; do
+    begin "a name that comes by a file is noticed within a second: $type"
+    # Twelve flushes are more than two seconds of the worker's: it has looked in between.
+    settings="OTELPROF_INTERVAL=200ms OTELPROF_CPU_HZ=500 OTELPROF_HEAP_INTERVAL=1"
+    [ $type = cpu ] || settings="$settings OTELPROF_CPU=false"
+    prof "$host" "$p" 12
+    equal "exit status" 0 "$status"
+    equal "standard output" renamed "$(cat "$d/prof.out")"
+    strict
+    # shellcheck disable=SC2046
+    judge by thread.name $type $(files renamed) | cut -d ' ' -f 2 | sort > names
+    for thread in renamed by-its-file main-by-file; do
+        grep -qx "$thread" names || bad "no $type of $thread: $(tr '\n' ' ' < names)"
+    done
+    end
+done
+
 begin "sleeping threads have no CPU time"
 script='import threading, time
 for i in range(50): threading.Thread(target=time.sleep, args=(1.5,)).start()'
