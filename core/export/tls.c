@@ -161,7 +161,9 @@ static bool load_own(struct otp_tls *t, const struct otp_tls_options *o,
     fault->text = "the client's certificate cannot be read";
     unsigned char *pem = read_file(t->heap, o->cert_path.data, &len, &fault->error);
     int r = pem == NULL ? -1 : mbedtls_x509_crt_parse(&t->own, pem, len);
-    otp_heap_free(t->heap, pem);
+    if (pem != NULL) {
+        wipe(t->heap, pem, len); /* the key may be in the same file */
+    }
     if (r != 0) {
         return false;
     }
@@ -171,7 +173,12 @@ static bool load_own(struct otp_tls *t, const struct otp_tls_options *o,
     if (pem != NULL) {
         wipe(t->heap, pem, len);
     }
-    if (r != 0 || mbedtls_ssl_conf_own_cert(&t->conf, &t->own, &t->key) != 0) {
+    if (r != 0) {
+        return false;
+    }
+    fault->text = "the client's key is not that of its certificate";
+    if (mbedtls_pk_check_pair(&t->own.pk, &t->key) != 0 ||
+        mbedtls_ssl_conf_own_cert(&t->conf, &t->own, &t->key) != 0) {
         return false;
     }
     fault->text = NULL;

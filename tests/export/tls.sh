@@ -155,7 +155,7 @@ refused "a client without a certificate" https://localhost good "localhost" "$tr
 refused "a client without a certificate: gRPC" grpcs://localhost good "localhost" "$trust"
 refused "a client with somebody else's certificate" https://localhost good "localhost" "$trust" \
     "${e}_CLIENT_CERTIFICATE=$work/pki/self.pem" "${e}_CLIENT_KEY=$work/pki/self.key"
-refused "a client with a certificate and another's key" https://localhost good "client" "$trust" \
+refused "a client with a certificate and another's key" https://localhost good "not that of its certificate" "$trust" \
     "${e}_CLIENT_CERTIFICATE=$work/pki/client.pem" "${e}_CLIENT_KEY=$work/pki/good.key"
 wants=1.3
 refused "a server that insists on TLS 1.3" https://localhost good "cannot agree on TLS" "$trust"
@@ -191,18 +191,70 @@ end
 accepted "https with INSECURE=true is over TLS" https://localhost good answers:200 ${e}_INSECURE=true
 accepted "grpcs with INSECURE=true is over TLS" grpcs://localhost good h2:status=0 ${e}_INSECURE=true
 
-# Neither the key nor where it is gets into the log, and the key into no profile.
-begin "a client's key is nowhere"
-wants=$work/pki/ca.pem
-server answers:403 good
-wants=
-run "https://localhost:$port" "$trust" "${e}_CLIENT_CERTIFICATE=$work/pki/client.pem" "${e}_CLIENT_KEY=$work/pki/client.key" OTELPROF_LOG=debug
-equal "requests" "$flushes" "$(requests)"
-secret=$(sed -n 5p "$work/pki/client.key")
-[ "${#secret}" -gt 40 ] || bad "no line of the key"
-grep -qF "$secret" "$d/prof.err" "$p"/* && bad "it is in the log or in a profile"
-kill "$server"
-end
+# The key is in no log and no profile, and as text no longer in memory once it was read: also when it is in the same file
+# as the certificate.
+cat "$work/pki/client.pem" "$work/pki/client.key" > "$work/pki/both.pem"
+cat > "$work/find.py" << 'END'
+import re, sys
+wanted = [w.encode() for w in sys.argv[2:]]
+count = dict.fromkeys(wanted, 0)
+with open("/proc/%s/maps" % sys.argv[1]) as maps, open("/proc/%s/mem" % sys.argv[1], "rb") as mem:
+    for line in maps:
+        start, end, rights = re.match("([0-9a-f]+)-([0-9a-f]+) (....)", line).groups()
+        if rights[:2] == "rw":
+            mem.seek(int(start, 16))
+            data = mem.read(int(end, 16) - int(start, 16))
+            for w in wanted:
+                count[w] += data.count(w)
+print(*count.values())
+END
+for files in "client.pem client.key" "both.pem both.pem"; do
+    begin "a client's key is nowhere: $files"
+    wants=$work/pki/ca.pem
+    server answers:200 good
+    wants=
+    mkdir "$d/go"
+    env LD_PRELOAD="$lib" OTELPROF_OUTPUT="https://localhost:$port,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
+        OTELPROF_INTERVAL=100ms OTELPROF_SHUTDOWN_TIMEOUT=30s OTELPROF_LOG=debug "$trust" \
+        "${e}_CLIENT_CERTIFICATE=$work/pki/${files% *}" "${e}_CLIENT_KEY=$work/pki/${files#* }" \
+        "$busy" 100 "$d/go" 1 > "$d/prof.out" 2> "$d/prof.err" &
+    program=$!
+    pids="$pids $program"
+    wait_for 30 test -s "$d/server/requests" || bad "nothing arrives"
+    secret=$(sed -n 5p "$work/pki/client.key")
+    [ "${#secret}" -gt 40 ] || bad "no line of the key"
+    found=$("$python" "$work/find.py" "$program" "$secret" "$work/pki/${files#* }")
+    equal "the key in memory" 0 "${found% *}"
+    [ "${found#* }" -gt 0 ] || bad "nor is its name there: nothing was looked at"
+    : > "$d/go/on"
+    wait "$program"
+    equal "exit status" 3 $?
+    grep -qF "$secret" "$d/prof.err" "$p"/* && bad "it is in the log or in a profile"
+    kill "$server"
+    end
+done
+
+# Without a file of its own, the system's list is what counts.
+system=/etc/ssl/certs/ca-certificates.crt
+if [ "$(id -u)" = 0 ] && [ -e $system ] && unshare -m true 2> /dev/null; then
+    for kind in https grpcs; do
+        begin "an authority that the system trusts: $kind"
+        case $kind in https) server answers:200 good ;; *) server h2:status=0 good ;; esac
+        cat $system "$work/pki/ca.pem" > "$d/list"
+        run_to "$d/prof" unshare -m sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh "$d/list" $system \
+            env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$kind://localhost:$port,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
+            OTELPROF_SHUTDOWN_TIMEOUT=30s OTELPROF_LOG=warn "$busy" 100
+        equal "exit status" 3 $?
+        equal "standard error" "" "$(cat "$d/prof.err")"
+        equal "requests" "$(find "$p" -type f | wc -l)" "$(requests)"
+        kill "$server"
+        end
+    done
+else
+    begin "an authority that the system trusts"
+    skip "root, namespaces and ca-certificates are needed"
+    end
+fi
 
 begin "silence in the middle of the handshake"
 server deaf
