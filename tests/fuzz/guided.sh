@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# guided.sh [TARGET…]: by hand, for as long as wanted: each decoder of profiles against clang's fuzzer with the sanitizers, from a corpus of one good file of
-# each kind: no crash, no leak, no runaway memory or time.
+# guided.sh [TARGET…]: by hand, for as long as wanted: each reader of foreign bytes against clang's fuzzer with the sanitizers, from a
+# corpus of one good file of each kind: no crash, no leak, no runaway memory or time.
 #   FUZZ_SECONDS   for each target (10)
 #   FUZZ_CORPUS    a folder that keeps what was found, for the next time
 . "$(dirname "$0")/../common.sh"
+. "$(dirname "$0")/inputs.sh"
 suite=fuzz
 seconds=${FUZZ_SECONDS:-10}
-targets=${*:-otlp pprof otep239 json old_otlp unpack}
+targets=${*:-$(ls "$here" | sed -n 's/^fuzz_\(.*\)\.c$/\1/p')}
 command -v clang > /dev/null || sh "$top/tools/dev/apt_packages.sh" clang > /dev/null 2>&1 || :
 printf 'int LLVMFuzzerTestOneInput(const char *d, unsigned long n) { return n > 3 && d[0] == 1; }\n' > "$work/probe.c"
 clang -fsanitize=fuzzer,address,undefined -o "$work/probe" "$work/probe.c" 2> "$work/probe.err" || {
@@ -21,58 +22,31 @@ make -s -C "$top" BUILD="${build#"$top"/}" "${build#"$top"/}/otelprof" > "$work/
     exit 1
 }
 
-# The decoders and what they stand on, seen by the fuzzer.
-objects=$build/tests/fuzz
-mkdir -p "$objects"
-flags="-std=gnu11 -g -O1 -I$top -DOTP_SANITIZER=1 -fno-omit-frame-pointer -fno-sanitize-recover=all"
-find "$top/core/decode" "$top/core/base" -name '*.c' ! -name 'libstubs*' ! -name 'real_hot.c' ! -name 'dynsym_hot.c' | sort |
-    xargs -P 2 -I FILE sh -c 'o=$1/$(echo "${2#"$3"/}" | tr / _).o
-        [ "$o" -nt "$2" ] && [ "$o" -nt "$3/core/decode/model.h" ] || clang $4 -fsanitize=fuzzer-no-link,address,undefined -c -o "$o" "$2"' \
-        sh "$objects" FILE "$top" "$flags" 2> "$work/cc.err" || {
-    head -n 5 "$work/cc.err"
-    begin "the decoders compile for the fuzzer"
-    bad "they do not"
+# All of core, seen by the fuzzer.
+objects=$build/fuzz/obj-asan-clang
+relative=${objects#"$top"/}
+make -s -C "$top" CC=clang MODE=asan BUILD="${build#"$top"/}/fuzz" CFLAGS='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all' \
+    "$relative/libcore.a" "$relative/tools/otelprof/http_request.o" "$relative/tools/otelprof/target.o" > "$work/cc.out" 2>&1 || {
+    begin "core compiles for the fuzzer"
+    bad "it does not: $(grep -m 3 error "$work/cc.out")"
     end
     finish
 }
-rm -f "$objects/decode.a"
-ar rcs "$objects/decode.a" "$objects"/core_*.o
-
-# corpus TARGET: good files of its kind in $seeds
-corpus() {
-    mkdir -p "$seeds"
-    "$python" "$top/tests/tool/otlp_gen.py" good small.otlp stacks=6 depth=4
-    case $1 in
-    otlp)
-        cp small.otlp "$seeds/now"
-        for version in 1.4 1.5 1.6 1.7; do "$python" "$top/tests/tool/old_wire.py" $version "$seeds/old-$version"; done
-        "$python" "$top/tests/tool/old_wire.py" 1.7 "$seeds/framed" framed
-        "$tool" convert -o "$seeds/x.jsonl" small.otlp
-        "$tool" convert -o "$seeds/x.pb" small.otlp 2> /dev/null
-        "$tool" convert -o "$seeds/x.otlp.zst" small.otlp
-        ;;
-    pprof) "$tool" convert -o x.pb small.otlp 2> /dev/null && gzip -dc < x.pb > "$seeds/x" ;;
-    otep239) "$tool" convert -o x.otep239 small.otlp 2> /dev/null && gzip -dc < x.otep239 > "$seeds/x" ;;
-    json) "$tool" convert -o "$seeds/x.jsonl" small.otlp ;;
-    old_otlp) for version in 1.4 1.5 1.6 1.7; do "$python" "$top/tests/tool/old_wire.py" $version "$seeds/$version"; done ;;
-    unpack)
-        gzip -c small.otlp > "$seeds/x.gz"
-        "$tool" convert -o "$seeds/x.otlp.zst" small.otlp
-        head -c 300000 /dev/zero | gzip -c > "$seeds/zeros.gz"
-        ;;
-    esac
-    [ ! -d "$here/kept/$1" ] || cp "$here/kept/$1"/* "$seeds"
-    [ -n "$(find "$seeds" -type f -size +10c)" ] || bad "no file to begin with"
-}
+flags="-std=gnu11 -g -O1 -I$top -DOTP_SANITIZER=1 -fno-omit-frame-pointer -fno-sanitize-recover=all"
+libraries="-l:libmbedtls.a -l:libmbedx509.a -l:libmbedcrypto.a -l:libnghttp2.a -l:libprotobuf-c.a -l:libzstd.a -l:libz.a -l:libiberty.a"
 
 for target in $targets; do
     begin "$target"
     # shellcheck disable=SC2086
     clang $flags -fsanitize=fuzzer,address,undefined -o fuzz "$here/fuzz_$target.c" \
-        "$objects/decode.a" -lzstd -lz 2> cc.err ||
+        "$objects/tools/otelprof/http_request.o" "$objects/tools/otelprof/target.o" \
+        -Wl,--start-group "$objects/libcore.a" "$build/fuzz/deps/private/libunwind.a" -Wl,--end-group $libraries -pthread 2> cc.err ||
         bad "it does not compile: $(head -n 3 cc.err)"
     seeds=$d/seeds
-    corpus "$target"
+    mkdir -p "$seeds"
+    "inputs_$target" "$seeds"
+    [ ! -d "$here/kept/$target" ] || cp "$here/kept/$target"/* "$seeds"
+    [ -n "$(find "$seeds" -type f)" ] || bad "no file to begin with"
     found=${FUZZ_CORPUS:+$FUZZ_CORPUS/$target}
     found=${found:-$d/found}
     mkdir -p "$found"
