@@ -11,7 +11,7 @@ make -s -C "$top" BUILD="${build#"$top"/}" "${build#"$top"/}/otelprof" "${build#
     exit 1
 }
 # Node may be here from elsewhere, and then the distribution's packages of it do not go with it.
-for package in chromium $(command -v npm > /dev/null || echo nodejs npm) google-perftools libgoogle-perftools4; do
+for package in chromium graphviz $(command -v npm > /dev/null || echo nodejs npm) google-perftools libgoogle-perftools4; do
     sh "$top/tools/dev/apt_packages.sh" $package > "$work/apt.out" 2>&1 || tail -n 2 "$work/apt.out"
 done
 mkdir -p "$build/tests/readers"
@@ -72,6 +72,12 @@ if need go; then
     grep -q ' burn' top || bad "burn is not in: $(head -n 8 top)"
     go tool pprof -top -diff_base "$work/x.pb" -sample_index=cpu "$work/x.pb" > out 2> err || bad "-diff_base: $(tail -n 1 err)"
     grep -q 'Showing nodes accounting for 0' out || bad "a difference to itself: $(head -n 4 out)"
+    # What the command `web` shows: a picture, and, as it is today, pages.
+    if need dot; then
+        go tool pprof -svg -output=out.svg -sample_index=cpu "$work/x.pb" > out 2> err || bad "-svg: $(tail -n 1 err)"
+        grep -q '>burn<' out.svg || bad "burn is not in the picture: $(grep -m 3 '<text' out.svg)"
+    fi
+    "$python" "$here/pages.py" cpu burn "$work/x.pb" > out 2>&1 || bad "-http: $(tail -n 1 out)"
     go tool pprof -tags "$work/x.pb" > out 2> err
     grep -q lefty out || bad "no thread names in -tags: $(head -n 5 out)"
 fi

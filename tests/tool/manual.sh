@@ -32,6 +32,33 @@ equal "exit status of another page" 2 $?
 one_line err "1"
 end
 
+# A real shell in a terminal: the line, a tab, and what stands there then.
+cat > "$work/typed.py" << 'P'
+import os, pty, select, sys, time
+os.chdir(sys.argv[1])
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ.update(ZDOTDIR="home", TERM="dumb", PS1="ready> ")
+    os.execvp(sys.argv[2], sys.argv[2:])
+def wait_for(*words):
+    text = ""
+    end = time.monotonic() + 60
+    while not any(w in text for w in words):
+        if time.monotonic() > end:
+            print("not seen: %r in %r" % (words, text))
+            sys.exit(1)
+        if select.select([fd], [], [], 1)[0]:
+            text += os.read(fd, 65536).decode(errors="replace")
+    return text
+wait_for("ready> ")
+for typed, answer in (("otelprof symb\t", "olize"), ("otelprof top --cu\t", "cum"), ("otelprof help mer\t", "ge")):
+    os.write(fd, typed.encode())
+    wait_for(typed[:-1] + answer, answer + " ")
+    os.write(fd, b"\x15")
+print("ok")
+os.write(fd, b"\x04")
+P
+
 # The answers of bash's completion to a command line, one a line.
 complete_in_bash() {
     bash -c 'source <(otelprof completion bash)
@@ -51,6 +78,8 @@ if need bash; then
     equal "nothing behind -n" "" "$(complete_in_bash otelprof top -n som)"
     equal "commands behind help" "merge" "$(complete_in_bash otelprof help me)"
     equal "shells" "zsh" "$(complete_in_bash otelprof completion z)"
+    { "$tool" completion bash; echo "PS1='ready> '"; } > bashrc
+    "$python" "$work/typed.py" "$d" bash --noprofile --rcfile bashrc -i > seen || bad "$(tail -n 3 seen)"
 fi
 end
 
@@ -58,38 +87,13 @@ begin "completion in zsh"
 if need zsh; then
     "$tool" completion zsh > _otelprof
     zsh -n _otelprof 2> err || bad "$(head -n 2 err)"
-    # A real shell in a terminal: the line, a tab, and what stands there then.
     cat > zshrc << 'Z'
 PS1='ready> ' fpath=($PWD $fpath)
 autoload -Uz compinit && compinit -u -D
 zstyle ':completion:*' list-prompt ''
 Z
     mkdir -p home && mv zshrc home/.zshrc
-    "$python" - "$d" > seen << 'P' || bad "$(tail -n 3 seen)"
-import os, pty, select, sys, time
-os.chdir(sys.argv[1])
-pid, fd = pty.fork()
-if pid == 0:
-    os.environ.update(ZDOTDIR="home", TERM="dumb")
-    os.execvp("zsh", ["zsh", "-i"])
-def wait_for(*words):
-    text = ""
-    end = time.monotonic() + 60
-    while not any(w in text for w in words):
-        if time.monotonic() > end:
-            print("not seen: %r in %r" % (words, text))
-            sys.exit(1)
-        if select.select([fd], [], [], 1)[0]:
-            text += os.read(fd, 65536).decode(errors="replace")
-    return text
-wait_for("ready> ")
-for typed, answer in (("otelprof symb\t", "olize"), ("otelprof top --cu\t", "cum"), ("otelprof help mer\t", "ge")):
-    os.write(fd, typed.encode())
-    wait_for(typed[:-1] + answer, answer + " ")
-    os.write(fd, b"\x15")
-print("ok")
-os.write(fd, b"\x04")
-P
+    "$python" "$work/typed.py" "$d" zsh -i > seen || bad "$(tail -n 3 seen)"
 fi
 "$tool" completion fish 2> err
 equal "exit status of another shell" 2 $?

@@ -264,4 +264,62 @@ for wire in 4 5; do
     rm split.otlp split.jsonl less.otlp
 done
 end
+# GNU's dwp and LLVM's write the two versions of packages; GNU's knows nothing of DWARF 5.
+begin "debug information of several units, packed (.dwp)"
+printf 'int outer(int x);\nstatic inline __attribute__((always_inline)) int twice(int x) { return outer(x) * 2; }\n%s\n' \
+    'int main(int n, char **v) { volatile int sum = 0; (void)v; for (int i = 0; i < 40; i++) sum += twice(n * 10000000 + i); return sum & 1; }' > main.c
+printf 'static inline __attribute__((always_inline)) int inner(int x) { int s = 0; for (int i = 0; i < x; i++) s += i * 31 %% 7; return s; }\n%s\n' \
+    'int outer(int x) { return inner(x) + 1; }' > outer.c
+looked=0
+for way in "gcc 4 dwp" "clang 5 llvm-dwp"; do
+    # shellcheck disable=SC2086
+    set -- $way
+    packer=$(command -v "$3" || find /usr/bin -name "$3-*" | sort | tail -n 1)
+    if ! command -v "$1" > /dev/null || [ -z "$packer" ]; then
+        skip "$1 or $3 is not here"
+        continue
+    fi
+    mkdir "$1.$3" && cd "$1.$3" || exit 1
+    for unit in main outer; do # one of them by its whole path
+        case $unit in main) out=$PWD/main.o ;; *) out=outer.o ;; esac
+        "$1" -g -gdwarf-"$2" -gsplit-dwarf -O1 -fno-omit-frame-pointer -c -o "$out" ../$unit.c || bad "$way does not compile"
+    done
+    "$1" -o packed main.o outer.o -Wl,--build-id
+    timeout 60 "$packer" -o packed.dwp main.dwo outer.dwo 2> err || bad "$packer: $(head -n 1 err)"
+    OTELPROF_OUTPUT=file:x.otlp OTELPROF_CPU_HZ=1000 LD_PRELOAD=$lib ./packed
+    mv packed.dwp kept.dwp
+    "$tool" symbolize -o want.jsonl x.otlp 2> err
+    rm main.dwo outer.dwo
+    mv kept.dwp packed.dwp
+    TMPDIR=$PWD "$tool" symbolize -o have.jsonl x.otlp 2> err || bad "$way: exit status $?: $(head -n 1 err)"
+    cmp -s want.jsonl have.jsonl || bad "$way: something else than from the .dwo files: $(cat err)"
+    for name in inner outer twice main; do
+        grep -q "\"$name\"" have.jsonl || bad "$way: no $name"
+    done
+    equal "$way: files left behind" "" "$(find . -name 'otelprof.*')"
+    # What is damaged gives less, never something else.
+    cp packed.dwp whole.dwp
+    for size in 40 64 200 500 700; do
+        head -c $size whole.dwp > packed.dwp
+        "$tool" symbolize -o less.jsonl x.otlp 2> err || bad "$way, $size bytes of it: exit status $?"
+        "$tool" top --json -n 0 less.jsonl | grep -q '"outer"' || bad "$way, $size bytes of it: not even names"
+    done
+    "$python" - "$tool" whole.dwp << 'P' || bad "$way: a damaged package ends the tool"
+import random, subprocess, sys
+data, r = open(sys.argv[2], "rb").read(), random.Random(1)
+for i in range(30):
+    b = bytearray(data)
+    for _ in range(8):
+        b[r.randrange(64, len(b))] = r.randrange(256)
+    open("packed.dwp", "wb").write(b)
+    run = subprocess.run([sys.argv[1], "symbolize", "-o", "odd.jsonl", "x.otlp"], stderr=subprocess.DEVNULL, timeout=60)
+    if run.returncode != 0:
+        sys.exit("%d: %d" % (i, run.returncode))
+    subprocess.run(["rm", "odd.jsonl"], check=True)
+P
+    cd ..
+    looked=$((looked + 1))
+done
+[ $looked -ge 1 ] || bad "no packer is here"
+end
 finish

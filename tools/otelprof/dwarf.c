@@ -5,13 +5,21 @@
  * all compilers. Trees of entries are walked with a stack of fixed size, since their depth is the
  * file's.
  */
+#define _GNU_SOURCE /* dup3 */
 #include "tools/otelprof/dwarf.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tools/otelprof/dwp.h"
+
+#define DWO_NAME "x" /* not longer than any other */
+#define PATH_ROOM 4096
 #define WALK_DEPTH 64
 #define OVERLAPS_MAX 32U /* ranges that begin before an address and are looked at */
 
@@ -29,11 +37,22 @@ struct ranges {
 };
 
 struct unit {
-    Dwarf_Die *die;  /* as it stands in the program's file, with the table of lines */
-    Dwarf_Die whole; /* the same, or, where it is split, that of its .dwo file */
+    Dwarf_Die die;   /* as it stands in the program's file, with the table of lines */
+    Dwarf_Die whole; /* the same, or, where it is split, that of its .dwo file; once indexed */
     Dwarf_Addr bias; /* of the unit's addresses against those of libdwfl */
     struct ranges functions;
     bool is_indexed;
+};
+
+/* Where units are packed (.dwp): the program's file once more, opened so that libdw looks for its
+ * .dwo files in a folder of ours, which gets them one by one. */
+struct package {
+    struct otp_dwp *dwp; /* NULL: there is none */
+    int fd;
+    Elf *elf;
+    Dwarf *dwarf;
+    char folder[PATH_ROOM];
+    char dwo[PATH_ROOM + 2];
 };
 
 struct otp_dwarf {
@@ -46,6 +65,7 @@ struct otp_dwarf {
     size_t unit_count;
     struct ranges unit_ranges;
     bool is_listed;
+    struct package package;
 };
 
 /* ---- ranges ---- */
@@ -121,6 +141,67 @@ static const struct range *find_range(const struct ranges *r, Dwarf_Addr address
     return NULL;
 }
 
+/* ---- packages ---- */
+
+/* Opens the file with the units' heads so that libdw takes p->folder for the folder it is in: it
+ * asks where the descriptor leads to. */
+static bool open_in_folder(struct package *p, const char *path)
+{
+    p->fd = open(path, O_RDONLY | O_CLOEXEC);
+    p->elf = p->fd < 0 ? NULL : elf_begin(p->fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+    int fd = p->elf == NULL ? -1 : open(p->dwo, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && dup3(fd, p->fd, O_CLOEXEC) >= 0;
+    p->dwarf = ok ? dwarf_begin_elf(p->elf, DWARF_C_READ, NULL) : NULL;
+    if (fd >= 0) {
+        (void)close(fd);
+        (void)unlink(p->dwo);
+    }
+    return p->dwarf != NULL;
+}
+
+static void close_package(struct package *p)
+{
+    if (p->dwp == NULL) {
+        return;
+    }
+    (void)dwarf_end(p->dwarf);
+    (void)elf_end(p->elf);
+    if (p->fd >= 0) {
+        (void)close(p->fd);
+    }
+    if (p->folder[0] != '\0') {
+        (void)rmdir(p->folder);
+    }
+    otp_dwp_close(p->dwp);
+    p->dwp = NULL;
+}
+
+static void open_package(struct package *p, const char *path, const char *beside)
+{
+    char name[PATH_ROOM];
+    const char *tmp = getenv("TMPDIR");
+
+    p->fd = -1;
+    if (beside == NULL || snprintf(name, sizeof(name), "%s.dwp", beside) >= (int)sizeof(name)) {
+        return;
+    }
+    p->dwp = otp_dwp_open(name);
+    if (p->dwp == NULL) {
+        return;
+    }
+    int len = snprintf(p->folder, sizeof(p->folder), "%s/otelprof.XXXXXX",
+                       tmp == NULL || tmp[0] == '\0' ? "/tmp" : tmp);
+    if (len >= (int)sizeof(p->folder) || mkdtemp(p->folder) == NULL) {
+        p->folder[0] = '\0';
+        close_package(p);
+        return;
+    }
+    (void)snprintf(p->dwo, sizeof(p->dwo), "%s/%s", p->folder, DWO_NAME);
+    if (!open_in_folder(p, path)) {
+        close_package(p);
+    }
+}
+
 /* ---- opening ---- */
 
 struct otp_dwarf *otp_dwarf_open(const char *path, const char *debug_path)
@@ -158,11 +239,58 @@ void otp_dwarf_close(struct otp_dwarf *d)
     }
     free(d->units);
     free(d->unit_ranges.items);
+    close_package(&d->package);
     if (d->dwfl != NULL) {
         dwfl_end(d->dwfl);
     }
     free(d->debug_path);
     free(d);
+}
+
+/* ---- units that are elsewhere ---- */
+
+/* Puts the .dwo file of a unit where libdw will look for it; false: it is in no package. */
+static bool put_dwo(struct package *p, Dwarf_Die *die)
+{
+    Dwarf_Attribute attribute;
+    uint64_t id;
+    bool has_name = dwarf_attr(die, DW_AT_dwo_name, &attribute) != NULL ||
+                    dwarf_attr(die, DW_AT_GNU_dwo_name, &attribute) != NULL;
+    const char *name = has_name ? dwarf_formstring(&attribute) : NULL;
+
+    if (name == NULL || name[0] == '\0' ||
+        dwarf_cu_info(die->cu, NULL, NULL, NULL, NULL, &id, NULL, NULL) != 0) {
+        return false;
+    }
+    int fd = open(p->dwo, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool ok = fd >= 0 && otp_dwp_write(p->dwp, id, fd);
+    if (fd >= 0) {
+        (void)close(fd); /* what is not whole is not read */
+    }
+    /* Whatever it was called, now it is called DWO_NAME: the text is in a mapping of our own. */
+    memcpy((char *)(uintptr_t)name, DWO_NAME, sizeof(DWO_NAME));
+    return ok;
+}
+
+/* The unit with all of its entries: a compiler may leave most of them in another file. */
+static Dwarf_Die whole_of(struct otp_dwarf *d, Dwarf_Die *die)
+{
+    Dwarf_Die split;
+    uint8_t type;
+
+    if (dwarf_cu_info(die->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) != 0 ||
+        type != DW_UT_skeleton) {
+        return *die;
+    }
+    if (d->package.dwp != NULL) {
+        (void)put_dwo(&d->package, die); /* if not, libdw finds nothing there */
+    }
+    bool is_found = dwarf_cu_info(die->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
+                    dwarf_tag(&split) == DW_TAG_compile_unit;
+    if (d->package.dwp != NULL) {
+        (void)unlink(d->package.dwo); /* libdw has read it */
+    }
+    return is_found ? split : *die;
 }
 
 /* ---- which function ---- */
@@ -189,13 +317,14 @@ static bool walk_on(Dwarf_Die *path, int *depth)
     return false;
 }
 
-static bool index_functions(struct unit *u)
+static bool index_functions(struct otp_dwarf *d, struct unit *u)
 {
     Dwarf_Die path[WALK_DEPTH];
     int depth = 0;
     bool ok = true;
 
     u->is_indexed = true;
+    u->whole = whole_of(d, &u->die);
     path[0] = u->whole;
     if (dwarf_child(&path[0], &path[1]) != 0) {
         return true;
@@ -217,19 +346,6 @@ static bool index_functions(struct unit *u)
     return ok;
 }
 
-/* The unit with all of its entries: a compiler may leave most of them in another file. */
-static Dwarf_Die whole_of(Dwarf_Die *die)
-{
-    Dwarf_Die split;
-    uint8_t type;
-
-    if (dwarf_cu_info(die->cu, NULL, &type, NULL, &split, NULL, NULL, NULL) == 0 &&
-        type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit) {
-        return split;
-    }
-    return *die;
-}
-
 static bool add_unit(struct otp_dwarf *d, Dwarf_Die *die, Dwarf_Addr bias, size_t *capacity)
 {
     if (d->unit_count == *capacity) {
@@ -241,21 +357,53 @@ static bool add_unit(struct otp_dwarf *d, Dwarf_Die *die, Dwarf_Addr bias, size_
         d->units = units;
     }
     struct unit *u = &d->units[d->unit_count];
-    *u = (struct unit){.die = die, .whole = whole_of(die), .bias = bias};
+    *u = (struct unit){.die = *die, .bias = bias};
     size_t before = d->unit_ranges.count;
     bool ok = add_ranges(&d->unit_ranges, die, d->unit_count);
     d->unit_count++;
     if (ok && d->unit_ranges.count == before) { /* it does not state its ranges */
-        ok = index_functions(u);
+        ok = index_functions(d, u);
         for (size_t i = 0; i < u->functions.count && ok; i++) {
             ok = add_range(&d->unit_ranges, u->functions.items[i].low, u->functions.items[i].high,
                            d->unit_count - 1);
         }
     }
+    for (size_t i = before; i < d->unit_ranges.count; i++) { /* into libdwfl's space */
+        d->unit_ranges.items[i].low += bias;
+        d->unit_ranges.items[i].high += bias;
+    }
     return ok;
 }
 
-/* Lists the units; their ranges are put into the address space of libdwfl. */
+/* Units whose entries are in a package; false: there is none. */
+static bool list_packed(struct otp_dwarf *d)
+{
+    const char *main_file = NULL;
+    const char *debug_file = NULL;
+    size_t capacity = 0;
+    Dwarf_CU *cu = NULL;
+    Dwarf_Die die;
+    bool ok = true;
+
+    (void)dwfl_module_info(d->module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+    const char *path = debug_file != NULL ? debug_file : main_file;
+    if (path == NULL) {
+        return false;
+    }
+    open_package(&d->package, path, path);
+    if (d->package.dwp == NULL) {
+        open_package(&d->package, path, main_file);
+    }
+    if (d->package.dwp == NULL) {
+        return false;
+    }
+    while (ok && dwarf_get_units(d->package.dwarf, cu, &cu, NULL, NULL, &die, NULL) == 0) {
+        ok = add_unit(d, &die, d->bias, &capacity);
+    }
+    return true;
+}
+
+/* Lists the units. */
 static void list_units(struct otp_dwarf *d)
 {
     Dwarf_Addr bias;
@@ -267,13 +415,9 @@ static void list_units(struct otp_dwarf *d)
     if (dwfl_module_getdwarf(d->module, &bias) == NULL) {
         return;
     }
+    ok = !list_packed(d);
     while (ok && (die = dwfl_module_nextcu(d->module, die, &bias)) != NULL) {
-        size_t before = d->unit_ranges.count;
         ok = add_unit(d, die, bias, &capacity);
-        for (size_t i = before; i < d->unit_ranges.count; i++) {
-            d->unit_ranges.items[i].low += bias;
-            d->unit_ranges.items[i].high += bias;
-        }
     }
     sort_ranges(&d->unit_ranges);
 }
@@ -373,7 +517,7 @@ static size_t collect(Dwarf_Die *function, Dwarf_Addr address, Dwarf_Die *out_di
 
 static void place_by_line(struct unit *u, Dwarf_Addr address, struct otp_dwarf_frame *frame)
 {
-    Dwarf_Line *line = dwarf_getsrc_die(u->die, address);
+    Dwarf_Line *line = dwarf_getsrc_die(&u->die, address);
     int number;
 
     if (line == NULL) {
@@ -388,14 +532,15 @@ static void place_by_line(struct unit *u, Dwarf_Addr address, struct otp_dwarf_f
     }
 }
 
-static size_t frames_of_unit(struct unit *u, Dwarf_Addr address, struct otp_dwarf_frame *out_frames)
+static size_t frames_of_unit(struct otp_dwarf *d, struct unit *u, Dwarf_Addr address,
+                             struct otp_dwarf_frame *out_frames)
 {
     Dwarf_Die dies[OTP_DWARF_DEPTH];
     Dwarf_Die function;
     size_t count = 0;
 
     if (!u->is_indexed) {
-        (void)index_functions(u); /* without memory for it some functions are not found */
+        (void)index_functions(d, u); /* without memory for it some functions are not found */
     }
     const struct range *r = find_range(&u->functions, address);
     if (r != NULL && dwarf_offdie(dwarf_cu_getdwarf(u->whole.cu), r->what, &function)) {
@@ -426,5 +571,5 @@ size_t otp_dwarf_find(struct otp_dwarf *d, uint64_t vaddr, struct otp_dwarf_fram
         return 0;
     }
     struct unit *u = &d->units[r->what];
-    return frames_of_unit(u, address - u->bias, out_frames);
+    return frames_of_unit(d, u, address - u->bias, out_frames);
 }
