@@ -94,4 +94,30 @@ told=$(cat "$p"/*.otlp | wc -c)
 between "messages that were lost" 1 "$flushes" "$dropped"
 end
 
+# What a server says without end is not kept: the process gets no larger than with a good one.
+peak() { # TEMPER: $peak in KiB
+    kind=http
+    case $1 in h2:*) kind=grpc ;; esac
+    rm -rf "$d/server" "$p"
+    mkdir "$p"
+    server "$1"
+    run_to "$d/prof" "$python" "$top/tests/measure.py" "$d/usage" env LD_PRELOAD="$lib" \
+        OTELPROF_OUTPUT="$kind://127.0.0.1:$port,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k OTELPROF_INTERVAL=100ms \
+        OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_LOG=none "$busy" 100 "$p" 8
+    equal "exit status" 3 $?
+    peak=$(cut -d ' ' -f 2 "$d/usage")
+    kill "$server"
+}
+begin "answers without end: memory is that of good answers"
+peak answers:200
+good=$peak
+[ "$good" -gt 1000 ] || bad "nothing was measured"
+peak h2:status=0
+[ "$peak" -le "$good" ] || good=$peak
+for temper in endless-head endless-body endless-chunks silent garbage h2:headers h2:flood h2:settings h2:silent; do
+    peak $temper
+    between "KiB with $temper" 1000 $((good + 2048)) "$peak"
+done
+end
+
 finish
