@@ -14,10 +14,14 @@
 /* Far beyond the delay of a tick on a busy machine. */
 #define BEHIND_NS UINT64_C(500000000)
 
+/* What t was started with, the first thread with the program. */
 static uint64_t start_frame(const struct otp_thread *t)
 {
     uintptr_t addr = (uintptr_t)otp_load_relaxed(&t->start);
     addr = addr != 0 ? addr : (uintptr_t)otp_load_relaxed(&t->start_c11);
+    if (addr == 0 && otp_load_relaxed(&t->tid) == otp_settings.pid) {
+        addr = otp_settings.entry;
+    }
     struct otp_object_range range;
     if (addr == 0 || !otp_object_find(addr, &range)) {
         return 0;

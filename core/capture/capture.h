@@ -28,6 +28,7 @@ struct otp_capture_settings {
     uint64_t cpu_period_ns;  /* of periods that begin now; atomic, changed by the worker */
     uint64_t kernel_tick_ns; /* how often the kernel looks at timers on CPU clocks */
     uint64_t heap_interval;  /* mean bytes between samples; 1: every allocation. As above */
+    uintptr_t entry;         /* the program's first instruction; 0: not known */
     uintptr_t own_start;     /* our own code, left out of stacks */
     uintptr_t own_end;
     void (*need_worker)(

@@ -389,6 +389,7 @@ void otp_engine_start(int argc, char *const *argv, char *const *envp)
     otp_slot_start();
     otp_spawn_init();
     otp_altstack_init((size_t)getauxval(AT_MINSIGSTKSZ));
+    otp_settings.entry = getauxval(AT_ENTRY);
     attach_main_thread();
     (void)__register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL);
     if (otp_real.at_quick_exit != NULL) {
