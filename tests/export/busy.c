@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../folder.h"
+
 #define ROUND 20000
 #define KEPT 64
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -152,23 +154,9 @@ static int is_worker_there(void)
     return is_there;
 }
 
-static int count_files(const char *folder)
-{
-    int n = 0;
-    DIR *d = opendir(folder);
-    struct dirent *e;
-    while (d != NULL && (e = readdir(d)) != NULL) {
-        n += e->d_name[0] != '.';
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    return n;
-}
-
 static int is_as_wanted(const char *folder, const char *files)
 {
-    int n = count_files(folder);
+    int n = folder_count(folder);
     return strcmp(files, "empty") == 0 ? n == 0 : n >= atoi(files);
 }
 

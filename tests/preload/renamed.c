@@ -4,7 +4,6 @@
  * and burn and allocate until so many flushes of theirs are in the folder.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,6 +12,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../folder.h"
 
 static volatile unsigned sink;
 static volatile int is_over;
@@ -46,20 +47,6 @@ static void *work(void *out_tid)
     return NULL;
 }
 
-static int count_files(const char *folder)
-{
-    int n = 0;
-    DIR *d = opendir(folder);
-    struct dirent *e;
-    while (d != NULL && (e = readdir(d)) != NULL) {
-        n += e->d_name[0] != '.';
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    return n;
-}
-
 int main(int argc, char **argv)
 {
     pthread_t thread;
@@ -68,14 +55,14 @@ int main(int argc, char **argv)
     if (argc < 3 || pthread_create(&thread, NULL, work, &tid) != 0) {
         return 2;
     }
-    while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0 || count_files(argv[1]) < 1) {
+    while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0 || folder_count(argv[1]) < 1) {
         burn(); /* sampled under their first names */
     }
     snprintf(path, sizeof(path), "/proc/self/task/%d/comm", tid);
     rename_to(path, "by-its-file");
     rename_to("/proc/thread-self/comm", "main-by-file");
-    int enough = count_files(argv[1]) + atoi(argv[2]);
-    while (count_files(argv[1]) < enough) {
+    int enough = folder_count(argv[1]) + atoi(argv[2]);
+    while (folder_count(argv[1]) < enough) {
         burn();
     }
     is_over = 1;

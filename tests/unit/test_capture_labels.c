@@ -11,8 +11,8 @@
 #include "core/capture/capture.h"
 #include "core/capture/labels.h"
 #include "core/capture/slot.h"
-#include "core/intern/tags.h"
 #include "tests/unit/run.h"
+#include "tests/unit/tags_help.h"
 
 /* Source: OTEP 4947. */
 struct record {
@@ -24,8 +24,6 @@ struct record {
     uint8_t attrs[32];
 };
 
-static struct otp_heap heap;
-static struct otp_tags tags;
 static __thread void *slot;
 static struct record record __attribute__((aligned(8)));
 static char long_text[256];
@@ -46,16 +44,7 @@ static void set_up(void)
     otp_settings.need_worker = need_no_worker;
     otp_settings.pid = otp_sys_getpid();
     memset(long_text, 'x', sizeof(long_text) - 1);
-    otp_heap_init(&heap, (size_t)64 << 20);
-    otp_tags_init(&tags, &heap, name_of, NULL);
-    tags.max_values = 1000;
-    tags.max_entries = 1000;
-    tags.max_uses = 1000;
-}
-
-static void tear_down(void)
-{
-    otp_heap_reset(&heap);
+    tags_begin(name_of);
 }
 
 /* A thread context with route=/context and tenant=7. */

@@ -7,12 +7,9 @@
 #include <string.h>
 
 #include "core/base/counters.h"
-#include "core/intern/tags.h"
 #include "core/intern/timetable.h"
 #include "tests/unit/run.h"
-
-static struct otp_heap heap;
-static struct otp_tags tags;
+#include "tests/unit/tags_help.h"
 
 static bool name_of(void *arg, uint8_t idx, struct otp_text *out)
 {
@@ -27,16 +24,7 @@ static bool name_of(void *arg, uint8_t idx, struct otp_text *out)
 
 static void set_up(void)
 {
-    otp_heap_init(&heap, (size_t)64 << 20);
-    otp_tags_init(&tags, &heap, name_of, NULL);
-    tags.max_values = 1000;
-    tags.max_entries = 1000;
-    tags.max_uses = 1000;
-}
-
-static void tear_down(void)
-{
-    otp_heap_reset(&heap);
+    tags_begin(name_of);
 }
 
 static void set_span(struct otp_tag *t, uint64_t number)
