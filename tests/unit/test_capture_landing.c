@@ -17,11 +17,9 @@
 /* The file itself: its inner steps are called. */
 #include "core/capture/unwind_hot.c"
 
-#include "core/base/real.h"
 #include "tests/unit/run.h"
+#include "tests/unit/trap_help.h"
 
-#define TRAP_FLAG 0x100
-#define NOINLINE __attribute__((noinline))
 #ifdef OTP_SANITIZER
 #define MOST 6000U
 #else
@@ -45,7 +43,6 @@ static struct walked by_rules;
 static struct walked by_libunwind;
 static uint64_t before[OTP_DEPTH_MAX + 1];
 static uint32_t before_depth; /* 0: not yet known */
-static struct otp_thread the_thread;
 static jmp_buf over;
 static volatile bool is_over; /* no more to be looked at */
 static volatile unsigned long sink;
@@ -115,17 +112,11 @@ static void on_trap(int signo, siginfo_t *info, void *context)
 {
     (void)signo;
     (void)info;
-    ucontext_t *uc = context;
     if (is_over || by_rules.seen >= MOST) {
-        uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        trap_end(context);
         return;
     }
-    uint32_t scratch = otp_scratch_claim();
-    void *base = otp_scratch_base(scratch);
-    struct otp_unwind *u = otp_unwind_at(base);
-    otp_unwind_from_signal(u, &the_thread, context);
-    otp_arch_call_on(otp_unwind_stack_top(base), walk, u);
-    otp_scratch_release(scratch);
+    trap_walk(context, walk);
 }
 
 /* ---- what is thrown through ---- */
@@ -218,13 +209,7 @@ static void is_whole(const char *how, const struct walked *w)
 
 START_TEST(test_stacks_are_whole_while_a_frame_is_left_for_another)
 {
-    struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-    otp_real_init();
-    otp_settings.max_depth = 128;
-    ck_assert(otp_scratch_init());
-    otp_unwind_init();
-    sigemptyset(&act.sa_mask);
-    ck_assert_int_eq(sigaction(SIGTRAP, &act, NULL), 0);
+    trap_begin(on_trap);
     throws_through_all(false); /* binds what is bound at its first call */
     is_over = false;
     throws_through_all(true);
@@ -280,17 +265,11 @@ static void on_turn(int signo, siginfo_t *info, void *context)
 {
     (void)signo;
     (void)info;
-    ucontext_t *uc = context;
     if (is_over) {
-        uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        trap_end(context);
         return;
     }
-    uint32_t scratch = otp_scratch_claim();
-    void *base = otp_scratch_base(scratch);
-    struct otp_unwind *u = otp_unwind_at(base);
-    otp_unwind_from_signal(u, &the_thread, context);
-    otp_arch_call_on(otp_unwind_stack_top(base), walk_turn, u);
-    otp_scratch_release(scratch);
+    trap_walk(context, walk_turn);
 }
 
 IN_SECTION("code_other") static void turns_other(void)
@@ -321,13 +300,7 @@ IN_SECTION("code_main") static void turns_main(void)
 
 START_TEST(test_stacks_are_whole_while_contexts_take_turns)
 {
-    struct sigaction act = {.sa_sigaction = on_turn, .sa_flags = SA_SIGINFO};
-    otp_real_init();
-    otp_settings.max_depth = 128;
-    ck_assert(otp_scratch_init());
-    otp_unwind_init();
-    sigemptyset(&act.sa_mask);
-    ck_assert_int_eq(sigaction(SIGTRAP, &act, NULL), 0);
+    trap_begin(on_turn);
     is_over = false;
     turns_main();
     ck_assert_msg(by_turns.wrong == 0, "%lu of %lu wrong, the first %s", by_turns.wrong,

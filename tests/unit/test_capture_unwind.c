@@ -18,11 +18,9 @@
 /* The file itself: its inner steps are compared. */
 #include "core/capture/unwind_hot.c"
 
-#include "core/base/real.h"
 #include "tests/unit/run.h"
+#include "tests/unit/trap_help.h"
 
-#define TRAP_FLAG 0x100
-#define NOINLINE __attribute__((noinline))
 /* Instructions; with a sanitizer inside, each is a long way. */
 #ifdef OTP_SANITIZER
 #define MOST 6000U
@@ -41,7 +39,6 @@ static struct {
 
 static uint64_t other[OTP_DEPTH_MAX + 1];
 static uint32_t other_depth;
-static struct otp_thread the_thread;
 static ucontext_t *the_context;
 
 /* libunwind alone; what it says of a pc becomes a frame word as in the walk by rules. */
@@ -112,14 +109,9 @@ static void on_trap(int signo, siginfo_t *info, void *context)
     (void)signo;
     (void)info;
     the_context = context;
-    uint32_t scratch = otp_scratch_claim();
-    void *base = otp_scratch_base(scratch);
-    struct otp_unwind *u = otp_unwind_at(base);
-    otp_unwind_from_signal(u, &the_thread, context);
-    otp_arch_call_on(otp_unwind_stack_top(base), compare, u);
-    otp_scratch_release(scratch);
+    trap_walk(context, compare);
     if (result.seen >= MOST) {
-        the_context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        trap_end(context);
     }
 }
 
@@ -270,14 +262,8 @@ END_TEST
 
 START_TEST(test_rules_see_what_libunwind_sees)
 {
-    struct sigaction act = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-    otp_real_init();
-    otp_settings.max_depth = 128;
-    ck_assert(otp_scratch_init());
-    otp_unwind_init();
+    trap_begin(on_trap);
     memset(&result, 0, sizeof(result));
-    sigemptyset(&act.sa_mask);
-    ck_assert_int_eq(sigaction(SIGTRAP, &act, NULL), 0);
     __asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
     workload();
     __asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" ::: "memory", "cc");
