@@ -26,7 +26,8 @@ make -s -C "$top" BUILD="${build#"$top"/}" "${build#"$top"/}/otelprof" > "$work/
 objects=$build/fuzz/obj-asan-clang
 relative=${objects#"$top"/}
 make -s -C "$top" CC=clang MODE=asan BUILD="${build#"$top"/}/fuzz" CFLAGS='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all' \
-    "$relative/libcore.a" "$relative/tools/otelprof/http_request.o" "$relative/tools/otelprof/target.o" > "$work/cc.out" 2>&1 || {
+    "$relative/libcore.a" "$relative/tools/otelprof/http_request.o" "$relative/tools/otelprof/target.o" \
+    "${build#"$top"/}/fuzz/deps/private/libunwind.a" > "$work/cc.out" 2>&1 || {
     begin "core compiles for the fuzzer"
     bad "it does not: $(grep -m 3 error "$work/cc.out")"
     end

@@ -249,6 +249,18 @@ convert a.otlp in.pb
 convert b.otlp --keep-original in.pb
 "$tool" info a.otlp | grep -q "original payload" && bad "an original without being asked for"
 "$tool" info b.otlp | grep -q "original payload pprof, $(wc -c < in.pb) bytes" || bad "no original"
+convert b.jsonl b.otlp
+convert again.otlp b.jsonl
+convert again.jsonl again.otlp
+for file in b.jsonl again.jsonl; do
+    "$python" - $file in.pb << 'P' || bad "$file: the original is not what was given"
+import base64, json, sys
+given = open(sys.argv[2], "rb").read()
+profiles = [p for line in open(sys.argv[1]) for r in json.loads(line)["resourceProfiles"] for s in r["scopeProfiles"] for p in s["profiles"]]
+kept = [(p["originalPayloadFormat"], base64.b64decode(p["originalPayload"])) for p in profiles if "originalPayload" in p]
+sys.exit(len(profiles) < 2 or kept != [("pprof", given)])
+P
+done
 end
 
 begin "merge adds up, whichever order files come in"
