@@ -19,7 +19,7 @@
 #include "tools/otelprof/dwp.h"
 
 #define DWO_NAME "x" /* not longer than any other */
-#define PATH_ROOM 4096
+#define PATH_ROOM 2048
 #define WALK_DEPTH 64
 #define OVERLAPS_MAX 32U /* ranges that begin before an address and are looked at */
 

@@ -182,7 +182,13 @@ static bool find_unit(const struct otp_dwp *p, uint64_t id, struct bytes *out_pa
         uint64_t offset = otp_reader_u32_le(&r);
         otp_reader_seek(&r, table + (row + units) * width + i * OFFSET_BYTES);
         uint64_t len = otp_reader_u32_le(&r);
-        if (r.failed || len > p->parts[part].len || offset > p->parts[part].len - len) {
+        if (r.failed) {
+            return false;
+        }
+        if (names[part] == NULL) {
+            continue; /* types, and what no function needs */
+        }
+        if (len > p->parts[part].len || offset > p->parts[part].len - len) {
             return false;
         }
         if (len > 0) {
