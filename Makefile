@@ -265,6 +265,8 @@ $(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(O)/tests/fuzz/replay.o $(O)/l
 # A parser of the tool's own.
 $(O)/tests/fuzz/fuzz_request: $(O)/tools/otelprof/http_request.o
 $(O)/tests/fuzz/fuzz_program: $(O)/tools/otelprof/target.o
+$(O)/tests/fuzz/fuzz_package: private PLAIN_LIBS += -l:libelf.a -l:libz.a
+$(O)/tests/fuzz/fuzz_package: $(O)/tools/otelprof/dwp.o
 
 # ---- gates ---------------------------------------------------------------------------------------
 

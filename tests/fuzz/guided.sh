@@ -27,6 +27,7 @@ objects=$build/fuzz/obj-asan-clang
 relative=${objects#"$top"/}
 make -s -C "$top" CC=clang MODE=asan BUILD="${build#"$top"/}/fuzz" CFLAGS='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all' \
     "$relative/libcore.a" "$relative/tools/otelprof/http_request.o" "$relative/tools/otelprof/target.o" \
+    "$relative/tools/otelprof/dwp.o" \
     "${build#"$top"/}/fuzz/deps/private/libunwind.a" > "$work/cc.out" 2>&1 || {
     begin "core compiles for the fuzzer"
     bad "it does not: $(grep -m 3 error "$work/cc.out")"
@@ -34,13 +35,13 @@ make -s -C "$top" CC=clang MODE=asan BUILD="${build#"$top"/}/fuzz" CFLAGS='-fsan
     finish
 }
 flags="-std=gnu11 -g -O1 -I$top -DOTP_SANITIZER=1 -fno-omit-frame-pointer -fno-sanitize-recover=all"
-libraries="-l:libmbedtls.a -l:libmbedx509.a -l:libmbedcrypto.a -l:libnghttp2.a -l:libprotobuf-c.a -l:libzstd.a -l:libz.a -l:libiberty.a"
+libraries="-l:libelf.a -l:libmbedtls.a -l:libmbedx509.a -l:libmbedcrypto.a -l:libnghttp2.a -l:libprotobuf-c.a -l:libzstd.a -l:libz.a -l:libiberty.a"
 
 for target in $targets; do
     begin "$target"
     # shellcheck disable=SC2086
     clang $flags -fsanitize=fuzzer,address,undefined -o fuzz "$here/fuzz_$target.c" \
-        "$objects/tools/otelprof/http_request.o" "$objects/tools/otelprof/target.o" \
+        "$objects/tools/otelprof/http_request.o" "$objects/tools/otelprof/target.o" "$objects/tools/otelprof/dwp.o" \
         -Wl,--start-group "$objects/libcore.a" "$build/fuzz/deps/private/libunwind.a" -Wl,--end-group $libraries -pthread 2> cc.err ||
         bad "it does not compile: $(head -n 3 cc.err)"
     seeds=$d/seeds

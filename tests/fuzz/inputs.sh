@@ -172,3 +172,18 @@ inputs_program() {
     head -c 1000 "$1/dynamic" > "$1/cut"
     rm "$1/a.c"
 }
+
+# Packages of version 4 (GNU's) and, where it is here, of version 5 (LLVM's).
+inputs_package() {
+    printf 'static inline __attribute__((always_inline)) int inner(int x) { return x * 3; }\nint outer(int x) { return inner(x) + 1; }\n' > "$1/a.c"
+    printf 'int outer(int x);\nint main(int n, char **v) { (void)v; return outer(n); }\n' > "$1/b.c"
+    for way in "${CC:-gcc} 4 dwp" "clang 5 llvm-dwp"; do
+        # shellcheck disable=SC2086
+        set -- "$1" $way
+        if command -v "$2" > /dev/null && command -v "$4" > /dev/null; then
+            (cd "$1" && "$2" -g -gdwarf-"$3" -gsplit-dwarf -O1 -c a.c b.c && timeout 60 "$4" -o "package.$3" a.dwo b.dwo)
+            rm -f "$1"/*.dwo "$1"/*.o
+        fi
+    done
+    rm "$1/a.c" "$1/b.c"
+}

@@ -236,7 +236,9 @@ static bool copy_texts(const struct otp_dwp *p, struct bytes offsets, bool is_5,
     if (t->offsets == NULL || !add_text(t, "", 1)) {
         return false;
     }
-    memcpy(t->offsets, offsets.data, offsets.len);
+    if (offsets.len > 0) {
+        memcpy(t->offsets, offsets.data, offsets.len);
+    }
     otp_reader_seek(&r, is_5 ? STR_OFFSETS_HEAD : 0);
     while (!r.failed && otp_reader_left(&r) >= OFFSET_BYTES) {
         uint64_t at = r.pos;
