@@ -7,7 +7,7 @@ With CLIENT_CA, a file, clients need a certificate of that authority; with 1.3 t
 Writes FOLDER/port when it listens and one line per request to FOLDER/requests: path, length of the body,
 SHA-256 of the body, and the profile's headers worth looking at. Bodies that got a 2xx answer are kept as
 FOLDER/N.body. Of gRPC calls, FOLDER/metadata has a line "name: value" for each header and an empty one behind a call's,
-if Python's hpack is installed. Ends by itself after two minutes.
+if Python's hpack is installed. FOLDER/connections has a byte for each connection. Ends by itself after two minutes.
 
 answers:A,B,...  the requests get these in turn, the last one again and again. An answer is a status with
                  optional headers and body: 503;Retry-After: 2;=body (=hex:0a00 for bytes)
@@ -311,6 +311,8 @@ def main():
     os.rename(os.path.join(folder, "port.new"), os.path.join(folder, "port"))
     while True:
         connection, _ = listener.accept()
+        with open(os.path.join(folder, "connections"), "a") as f:
+            f.write(".")
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         threading.Thread(target=serve, args=(connection, context), daemon=True).start()
 

@@ -6,9 +6,9 @@ host busy
 busy=$host
 "$python" -c 'import hpack' 2> /dev/null || sh "$top/tools/dev/apt_packages.sh" python3-hpack > /dev/null 2>&1
 
-server() { # TEMPER
+server() { # TEMPER [CERTIFICATE KEY]
     mkdir -p "$d/server"
-    "$python" "$here/server.py" "$d/server" "$1" 2> "$d/server.err" &
+    "$python" "$here/server.py" "$d/server" "$@" 2> "$d/server.err" &
     server=$!
     pids="$pids $server"
     wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
@@ -64,6 +64,30 @@ for compression in none gzip; do
     fi
     end
 done
+
+# One connection serves them all, as long as the server keeps it.
+openssl req -x509 -newkey rsa:2048 -nodes -keyout "$work/own.key" -out "$work/own.pem" -days 3 -subj /CN=localhost \
+    -addext subjectAltName=DNS:localhost 2> /dev/null
+for url in http grpc https grpcs; do
+    begin "$url: the connection is kept"
+    case $url in http*) temper=answers:200 ;; *) temper=h2:status=0 ;; esac
+    case $url in
+    *s) server $temper "$work/own.pem" "$work/own.key" ;;
+    *) server $temper ;;
+    esac
+    run "$url://localhost:$port" 6 OTEL_EXPORTER_OTLP_CERTIFICATE="$work/own.pem"
+    equal "requests" "$flushes" "$(requests)"
+    equal "connections" . "$(cat "$d/server/connections")"
+    kill "$server"
+    end
+done
+begin "a server that says good-bye after each call has a connection for each"
+server h2:goaway-after
+run "grpc://localhost:$port" 4
+equal "requests" "$flushes" "$(requests)"
+equal "connections" "$flushes" "$(wc -c < "$d/server/connections")"
+kill "$server"
+end
 
 # Three are refused for good, and those that come after them say so.
 for kind in http grpc; do
