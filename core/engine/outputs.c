@@ -19,7 +19,8 @@
 
 #define MESSAGE_MAX ((size_t)64 << 20)
 #define KEPT_MAX_BYTES ((size_t)8 << 20)
-#define QUEUE_SHARE 8U /* of an output's queue in the memory limit: one part in so many */
+#define QUEUE_SHARE 8U   /* of an output's queue in the memory limit: one part in so many */
+#define WAITING_SHARE 2U /* of all that waits in the heap: one part in so many */
 #define SLICE_NS UINT64_C(20000000) /* of one output, at the end of the process */
 #define RETRY_NS UINT64_C(1000000000)
 #define HUSH_NS UINT64_C(250000000) /* of a file, that long a failure is not worth a word */
@@ -182,11 +183,19 @@ static bool log_unusable(const struct output *o)
     return false;
 }
 
+/* What may wait of one output. All together leave half of the heap to the flushes: what waits for a
+ * peer that never comes must not keep new ones from being made. */
+static size_t waiting_bytes(uint64_t most)
+{
+    uint64_t bytes = memory->limit_bytes / WAITING_SHARE / otp_engine.conf.output_count;
+    return bytes < most ? (size_t)bytes : (size_t)most;
+}
+
 /* The share of the queue, of one output, in the memory limit. */
 static size_t queue_bytes(void)
 {
     uint64_t bytes = otp_engine.conf.memory_limit_bytes / QUEUE_SHARE;
-    return bytes < MESSAGE_MAX ? (size_t)bytes : MESSAGE_MAX;
+    return waiting_bytes(bytes < MESSAGE_MAX ? bytes : MESSAGE_MAX);
 }
 
 /* What a receiver says of a message; its refusals end with the first one that it just takes. */
@@ -297,7 +306,7 @@ static void drop_oldest(struct output *o)
 
 static void keep(struct output *o, const struct otp_message *m)
 {
-    while (o->oldest != NULL && o->kept_bytes + m->len > KEPT_MAX_BYTES) {
+    while (o->oldest != NULL && o->kept_bytes + m->len > waiting_bytes(KEPT_MAX_BYTES)) {
         drop_oldest(o);
         otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
     }

@@ -109,14 +109,17 @@ equal "messages that were lost" 0 "$(lost)"
 kill "$server"
 end
 
-# A queue of an eighth of 1 MiB, that nobody empties: the newest are kept, the others counted.
-begin "a queue that is full drops the oldest and counts them"
-run "unix:$d/nobody" 130 OTELPROF_MEMORY_LIMIT=1m OTELPROF_INTERVAL=10ms OTELPROF_HEAP_INTERVAL=1 OTELPROF_SHUTDOWN_TIMEOUT=100ms
-dropped=$(lost)
-told=$(cat "$p"/*.otlp | wc -c)
-[ "$told" -gt 196608 ] || bad "the messages have $told bytes together, which the queue would hold"
-between "messages that were lost" 1 "$flushes" "$dropped"
-end
+# What waits for somebody who never comes takes no more than its part of 1 MiB: the newest are kept, the others counted,
+# and new flushes go on.
+for waiting in "unix:nobody" "unix:nobody,unix:nowhere" "file:missing/%n.otlp" "unix:nobody,grpc://127.0.0.1:1,file:missing/%n.otlp"; do
+    begin "$waiting: a queue that is full drops the oldest and counts them"
+    run "$waiting" 150 OTELPROF_MEMORY_LIMIT=1m OTELPROF_INTERVAL=10ms OTELPROF_HEAP_INTERVAL=1 OTELPROF_SHUTDOWN_TIMEOUT=100ms
+    told=$(cat "$p"/*.otlp | wc -c)
+    [ "$told" -gt 196608 ] || bad "the messages have $told bytes together, which the queue would hold"
+    outputs=$(echo "$waiting" | tr ',' '\n' | wc -l)
+    between "messages that were lost" 1 $((outputs * flushes)) "$(lost)"
+    end
+done
 
 # What a server says without end is not kept: the process gets no larger than with a good one.
 peak() { # TEMPER: $peak in KiB
