@@ -17,6 +17,7 @@ judge.py links TYPE FILE...       value, trace id, span id, most first; "-" and 
 judge.py joined TYPE FILE...      value, outermost function named burn_… or else the innermost, first byte of the span id
 judge.py span-sites TYPE NAME FILE...  span id, value of the samples with function NAME in the stack
 judge.py by KEY TYPE FILE...      value, value of that sample attribute, most first; "-" for samples without
+judge.py apart KEY TYPE FILE...   value, span id and value of that attribute, of samples that have only one of both
 judge.py dropped TYPE FILE...     the sum of the profiles' counts of dropped attributes
 judge.py id TYPE FILE...          profile ids, one a line
 judge.py mappings FILE...         file names of the mappings that frames lie in
@@ -323,7 +324,7 @@ def main():
     if verb == "conform":
         conform(rest)
         return
-    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2, "by": 2, "span-sites": 2, "note-of": 2}.get(verb, 1)
+    words = {"totals": 0, "mappings": 0, "profiles": 0, "site": 2, "by": 2, "apart": 2, "span-sites": 2, "note-of": 2}.get(verb, 1)
     args, files = rest[:words], [File(p) for p in rest[words:]]
     profiles = [p for f in files for p in f.profiles]
     if verb == "totals":
@@ -364,6 +365,10 @@ def main():
             print(span, value)
     elif verb == "by":
         grouped(files, args[1], lambda s: s[2].get(args[0], "-"))
+    elif verb == "apart":
+        for s in (s for p in wanted(files, args[1]) for s in p.samples):
+            if (s[4][1] != "-") != (args[0] in s[2]):
+                print(s[0], s[4][1], s[2].get(args[0], "-"))
     elif verb == "dropped":
         print(sum(p.dropped for p in profiles if p.type == args[0]))
     elif verb == "id":

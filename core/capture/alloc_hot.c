@@ -229,15 +229,17 @@ struct job {
 
 /*
  * With timestamps each allocation is an observation of its own. False: there is no room for one, so
- * that it is left to the sums of the ledger.
+ * that it is left to the sums of the ledger. A quarter of the ring is for ticks, which have nothing
+ * else.
  */
 static bool observe(const struct job *j, const struct otp_live *item, uint32_t depth,
                     const struct otp_tag *tag, size_t tag_bytes)
 {
     struct otp_ring *r = otp_thread_ring(j->thread);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
-    struct otp_record *rec =
-        r == NULL ? NULL : otp_ring_reserve(r, depth, (unsigned)(tag_bytes / 8));
+    struct otp_record *rec = r == NULL || used > r->size - r->size / 4
+                                 ? NULL
+                                 : otp_ring_reserve(r, depth, (unsigned)(tag_bytes / 8));
     if (rec == NULL) {
         otp_capture_wake();
         return false;

@@ -7,7 +7,9 @@
  *
  * I2  The bytes of a label are written before used says that they are there.
  *
- * I3  Once a label found no room, none is kept until that one is popped. Its key has no value
+ * I3  has_labels says that they are new before they change, and after that.
+ *
+ * I4  Once a label found no room, none is kept until that one is popped. Its key has no value
  * meanwhile: those that labels below it, or a thread context, have for the key are not told.
  */
 #ifndef OTP_CAPTURE_LABELS_H
@@ -60,7 +62,7 @@ OTP_INLINE void otp_span_set(const void *trace_id, const void *span_id)
     otp_tls.span[1] = ids[1];
     otp_tls.span[2] = ids[2];
     otp_signal_fence();
-    otp_tls.has_span = (ids[0] | ids[1]) != 0 && ids[2] != 0;
+    otp_tls.has_span = (ids[0] | ids[1]) != 0 && ids[2] != 0 ? OTP_HAS_NEW : OTP_HAS_NONE;
 }
 
 /* Copies the current span, each id unless it is NULL; false, and zeros, when there is none.
@@ -81,6 +83,28 @@ OTP_INLINE bool otp_tag_take(struct otp_tag *t)
 {
     uint32_t any = otp_tls.has_span | otp_tls.has_labels | otp_load_relaxed(&otp_slot_kind);
     return OTP_UNLIKELY(any != 0) && otp_tag_fill(t);
+}
+
+/* A tick has seen span and labels; those that are new are taken to be so since that reading of the
+ * thread's CPU clock. Context: hot, in the thread's handler. */
+OTP_INLINE void otp_labels_note_seen(uint64_t since_ns)
+{
+    if (otp_tls.has_span == OTP_HAS_NEW || otp_tls.has_labels == OTP_HAS_NEW) {
+        otp_tls.since_ns = since_ns;
+        otp_tls.has_span += otp_tls.has_span == OTP_HAS_NEW;
+        otp_tls.has_labels += otp_tls.has_labels == OTP_HAS_NEW;
+    }
+}
+
+/* Whether all that t says, which was just taken, has been so since otp_tls.since_ns, without a
+ * break. Of what a thread context says nobody knows that. Context: hot. */
+OTP_INLINE bool otp_tag_is_lasting(const struct otp_tag *t)
+{
+    static const uint8_t none[sizeof(t->span_id)];
+    bool is_own_span =
+        otp_tls.has_span == OTP_HAS_SEEN || memcmp(t->span_id, none, sizeof(none)) == 0;
+    return is_own_span && otp_tls.has_span != OTP_HAS_NEW && otp_tls.has_labels != OTP_HAS_NEW &&
+           t->attr_bytes == 0;
 }
 
 #endif

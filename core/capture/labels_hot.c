@@ -150,6 +150,8 @@ static void push(const char *key, const void *value, size_t value_len, bool is_i
         .value_len = (uint8_t)value_len,
     };
     size_t len = (sizeof(head) + head.key_len + value_len + 1) & ~(size_t)1;
+    otp_tls.has_labels = OTP_HAS_NEW;
+    otp_signal_fence();
     if (l->lost > 0 || len > sizeof(l->data) - l->used) {
         refuse(l, &head, key, value);
     } else {
@@ -163,7 +165,7 @@ static void push(const char *key, const void *value, size_t value_len, bool is_i
         l->used = (uint16_t)(l->used + len);
     }
     otp_signal_fence();
-    otp_tls.has_labels = 1;
+    otp_tls.has_labels = OTP_HAS_NEW;
 }
 
 void otp_labels_push(const char *key, const char *value)
@@ -183,6 +185,8 @@ void otp_labels_pop(void)
     if (l == NULL) {
         return;
     }
+    otp_tls.has_labels = OTP_HAS_NEW;
+    otp_signal_fence();
     if (l->lost > 0) {
         unrefuse(l);
     } else if (l->last != OTP_TAG_NO_LABEL) {
@@ -191,7 +195,8 @@ void otp_labels_pop(void)
         l->used = l->last;
         l->last = head.before;
     }
-    otp_tls.has_labels = l->used > 0 || l->lost > 0;
+    otp_signal_fence();
+    otp_tls.has_labels = l->used > 0 || l->lost > 0 ? OTP_HAS_NEW : OTP_HAS_NONE;
 }
 
 static void count_lost(struct otp_tag *t, uint32_t n)

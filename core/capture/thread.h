@@ -64,6 +64,7 @@ struct otp_thread {
                                 whose  the time is; see tick_hot.c */
     uint64_t user_us;        /* that it had used at the timer's last tick, in a thread with a */
     uint64_t system_us;      /* perf event */
+    uint64_t put_off_ns;     /* reading of it at the last tick that could not be booked */
     uintptr_t last_leaf;     /* function that the thread has returned from when it ends; 0: none */
     uint64_t random;         /* state of the generator; whoever starts the timer uses it */
     struct otp_cost cost;    /* written by the thread, added up by the worker */
@@ -81,6 +82,9 @@ struct otp_thread {
     uint32_t quiet_round; /* in which it was last seen outside capture; the worker's */
 };
 
+/* A tick marks what it finds; what is set or changed after it is new again. */
+enum otp_has { OTP_HAS_NONE = 0, OTP_HAS_NEW = 1, OTP_HAS_SEEN = 2 };
+
 /* Thread-local part, small and in initial-exec TLS, so that reading it is one instruction. */
 struct otp_tls {
     uint64_t countdown;        /* bytes until the next heap sample */
@@ -90,9 +94,10 @@ struct otp_tls {
     struct otp_thread *thread; /* NULL: not attached yet */
     uint32_t is_refused;       /* there was no record for this thread */
     uintptr_t jump_pc;         /* where a jump off an alternate stack goes on; see altstack.h */
-    uint32_t has_span;         /* the program has set one: the two ids below */
-    uint32_t has_labels;       /* there are some in labels */
-    uint64_t span[3];          /* trace id, span id */
+    uint32_t has_span;         /* enum otp_has: the program has set one, the two ids below */
+    uint32_t has_labels;       /* enum otp_has: there are some in labels */
+    uint64_t since_ns; /* reading of its CPU clock; what a tick has seen has been so since then */
+    uint64_t span[3];  /* trace id, span id */
     struct otp_labels *labels; /* NULL: none were ever pushed, or the thread is at its end */
 };
 

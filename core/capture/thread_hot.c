@@ -107,6 +107,7 @@ struct otp_thread *otp_thread_claim(void)
             otp_timer_forget(t);
             t->last_leaf = 0;
             t->timer_seen_ns = 0;
+            t->put_off_ns = 0;
             t->user_us = 0;
             t->system_us = 0;
             otp_store_relaxed(&t->start, NULL);
@@ -302,6 +303,7 @@ void otp_thread_forget_others(void)
         t->has_timer = 0;    /* timers are not inherited */
         otp_timer_forget(t); /* the child's clocks begin anew */
         t->timer_seen_ns = 0;
+        t->put_off_ns = 0;
         t->user_us = 0;
         t->system_us = 0;
         if (t->ring != NULL) {

@@ -32,43 +32,79 @@
  * one to the next. */
 #define EARLY_PART 64U
 
+/* Ticks are as far apart as the kernel looks at clocks, or periods are long, on average, and meet
+ * the thread at random: one gap in three thousand is so many times as long. */
+#define FAR_APART 8U
+
 /* What the part on the scratch stack needs. */
 struct tick {
     struct otp_thread *thread;
     const ucontext_t *signal;    /* where to start from: this, or */
     const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
+    uint32_t depth; /* that it found */
     uint64_t
         since_ns;    /* readings of the thread's CPU clock: it stands for what is due of the time */
     uint64_t now_ns; /* between these two; of all time up to the second if the first is 0 */
     uintptr_t leaf;  /* function to put below the stack; 0: none */
 };
 
-static void sample(void *arg)
+/* As much as a tick that came when it could ever stands for. */
+static uint64_t far_apart_ns(void)
 {
-    struct tick *k = arg;
+    uint64_t period_ns = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    uint64_t tick_ns = otp_settings.kernel_tick_ns;
+    return FAR_APART * (period_ns > tick_ns ? period_ns : tick_ns);
+}
+
+/*
+ * How many of the periods that are due may carry what the thread is doing now. Ticks meet threads
+ * at random, so on average what is true of the moment is true of the time since the tick before.
+ * That is not so of time that was put off at earlier ticks, nor of more time than ticks are ever
+ * apart: signals were blocked then, and who knows what was done. What is known to have been so all
+ * the time is an exception to both.
+ */
+static uint64_t tagged_part(const struct tick *k, const struct otp_tag *tag, uint64_t due)
+{
+    const struct otp_thread *t = k->thread;
+    uint64_t usual = far_apart_ns() / otp_load_relaxed(&otp_settings.cpu_period_ns);
+    uint64_t old = otp_timer_due_since(t, k->since_ns, t->put_off_ns);
+    uint64_t part = due > old ? due - old : 0;
+    part = part < usual ? part : usual;
+    if (otp_tag_is_lasting(tag)) {
+        uint64_t before = otp_timer_due_since(t, k->since_ns, otp_tls.since_ns);
+        uint64_t lasting = due > before ? due - before : 0;
+        part = part > lasting ? part : lasting;
+    }
+    return part;
+}
+
+/* What a tick sees is true of the time since the tick before, if it did not come too late. */
+static void note_seen(uint64_t now_ns, uint64_t put_off_ns)
+{
+    uint64_t far_ns = far_apart_ns();
+    uint64_t far = now_ns > far_ns ? now_ns - far_ns : 0;
+    otp_labels_note_seen(put_off_ns > far ? put_off_ns : far);
+}
+
+/* Puts what is due, or at most so many periods of it, into the ring; tag_bytes may be 0. False: it
+ * had no room. */
+static bool put(const struct tick *k, uint64_t most, const struct otp_tag *tag, size_t tag_bytes)
+{
     struct otp_thread *t = k->thread;
     uint32_t extra = k->leaf != 0 ? 1 : 0;
-    uint32_t depth = otp_unwind_run(k->unwind);
-    struct otp_tag tag;
-    size_t tag_bytes = otp_tag_take(&tag) ? otp_tag_bytes(&tag) : 0;
-    if (OTP_UNLIKELY(otp_unwind_was_cut(k->unwind))) {
-        otp_count(OTP_COUNT_UNWIND_CUT, OTP_OF_CPU, 1);
-    }
+    uint32_t depth = k->depth;
     struct otp_ring *r = otp_thread_ring(t);
     uint64_t used = r == NULL ? 0 : otp_ring_used(r);
     struct otp_record *rec =
         r == NULL ? NULL : otp_ring_reserve(r, depth + extra, (unsigned)(tag_bytes / 8));
     if (rec == NULL) {
-        otp_count(OTP_COUNT_RING_FULL, OTP_OF_CPU, 1);
-        otp_capture_wake();
-        otp_capture_note_sample();
-        return;
+        return false;
     }
     uint64_t period;
-    uint64_t count = otp_timer_take_since(t, k->since_ns, k->now_ns, &period);
+    uint64_t count = otp_timer_take_since(t, k->since_ns, k->now_ns, most, &period);
     if (count == 0) {
-        return; /* the worker was faster */
+        return true; /* the worker was faster */
     }
     rec->type = OTP_RECORD_CPU;
     rec->context = otp_load_relaxed(&t->context);
@@ -83,9 +119,34 @@ static void sample(void *arg)
         rec->frames[0] = otp_frame_make(number, k->leaf);
     }
     memcpy(rec->frames + extra, otp_unwind_frames(k->unwind), depth * sizeof(rec->frames[0]));
-    memcpy(rec->frames + extra + depth, &tag, tag_bytes);
+    memcpy(rec->frames + extra + depth, tag, tag_bytes);
     otp_ring_commit(r, rec);
     otp_thread_wake_at_half(r, used);
+    return true;
+}
+
+/* Books what is due, in two parts when what the thread is doing now does not go with all of it. */
+static void sample(void *arg)
+{
+    struct tick *k = arg;
+    struct otp_tag tag;
+    k->depth = otp_unwind_run(k->unwind);
+    size_t tag_bytes = otp_tag_take(&tag) ? otp_tag_bytes(&tag) : 0;
+    if (OTP_UNLIKELY(otp_unwind_was_cut(k->unwind))) {
+        otp_count(OTP_COUNT_UNWIND_CUT, OTP_OF_CPU, 1);
+    }
+    uint64_t due = otp_timer_due_since(k->thread, k->since_ns, k->now_ns);
+    uint64_t part = tag_bytes == 0 ? due : tagged_part(k, &tag, due);
+    bool is_put = part == 0 || put(k, part, &tag, tag_bytes);
+    if (OTP_UNLIKELY(is_put && part < due)) {
+        is_put = put(k, due - part, &tag, 0);
+        otp_count(OTP_COUNT_LINKS, OTP_OF_CPU, is_put ? 1 : 0);
+    }
+    if (!is_put) {
+        otp_count(OTP_COUNT_RING_FULL, OTP_OF_CPU, 1);
+        k->thread->put_off_ns = k->now_ns;
+        otp_capture_wake();
+    }
     otp_capture_note_sample();
 }
 
@@ -111,6 +172,7 @@ static void take(struct tick *k, uintptr_t sp)
         t->scratch = 0;
     } else if (is_due) {
         otp_count(OTP_COUNT_NO_SCRATCH, OTP_OF_CPU, 1);
+        t->put_off_ns = k->now_ns;
     }
     otp_thread_leave(t);
 }
@@ -246,12 +308,14 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     }
     uint64_t began_ns = otp_sys_thread_cpu_ns();
     struct tick k = {.thread = t, .signal = context, .now_ns = began_ns};
+    uint64_t put_off_ns = t->put_off_ns; /* what was booked before is not due any more */
     if (otp_load_relaxed(&t->perf_fd) != 0) {
         share_out(&k, context, is_timer);
     } else {
         t->timer_seen_ns = began_ns; /* the event, when it comes, has no share in this time */
     }
     take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
+    note_seen(began_ns, put_off_ns);
     note_cost(t, began_ns);
 }
 

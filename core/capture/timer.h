@@ -58,12 +58,12 @@ uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns);
  */
 uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_period_ns);
 /*
- * The same for those only that ended after since; 0: all. What ended before stays due. Context:
- * hot.
+ * The same for those only that ended after since; 0: all. What ended before stays due. At most so
+ * many are taken. Context: hot.
  */
 uint64_t otp_timer_due_since(const struct otp_thread *t, uint64_t since_ns, uint64_t now_ns);
 uint64_t otp_timer_take_since(struct otp_thread *t, uint64_t since_ns, uint64_t now_ns,
-                              uint64_t *out_period_ns);
+                              uint64_t most, uint64_t *out_period_ns);
 /* Reads the CPU clock of any thread of the process; false when it is gone. Context: any. */
 bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns);
 /* Deletes the timer, if any. Context: hot. */

@@ -117,11 +117,12 @@ uint64_t otp_timer_due_since(const struct otp_thread *t, uint64_t since_ns, uint
 }
 
 uint64_t otp_timer_take_since(struct otp_thread *t, uint64_t since_ns, uint64_t now_ns,
-                              uint64_t *out_period_ns)
+                              uint64_t most, uint64_t *out_period_ns)
 {
     uint64_t due = otp_load_acquire(&t->due); /* pairs: PACE */
     struct otp_pace p = pace_of(t, due);
     uint64_t count = untold(&p, due, since_ns, now_ns);
+    count = count < most ? count : most;
     *out_period_ns = p.period_ns;
     return count != 0 && otp_cas_acq_rel(&t->due, &due, due + count) ? count : 0;
 }
@@ -133,7 +134,7 @@ uint64_t otp_timer_due(const struct otp_thread *t, uint64_t now_ns)
 
 uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_period_ns)
 {
-    return otp_timer_take_since(t, 0, now_ns, out_period_ns);
+    return otp_timer_take_since(t, 0, now_ns, UINT64_MAX, out_period_ns);
 }
 
 /* a / b, rounded down; b is more than 0. */

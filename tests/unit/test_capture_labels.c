@@ -258,6 +258,48 @@ START_TEST(test_any_order_tells_the_truth_or_nothing)
 }
 END_TEST
 
+static bool is_lasting(void)
+{
+    struct otp_tag t;
+    return otp_tag_take(&t) && otp_tag_is_lasting(&t);
+}
+
+/* What a tick has seen lasts until it is changed, also to the same again. */
+START_TEST(test_what_was_seen_lasts_until_it_changes)
+{
+    static const unsigned char trace[16] = {1};
+    static const unsigned char span[8] = {2};
+    otp_span_set(trace, span);
+    ck_assert(!is_lasting());
+    otp_labels_note_seen(1000);
+    ck_assert(is_lasting());
+    otp_labels_note_seen(2000);
+    ck_assert_uint_eq(otp_tls.since_ns, 1000);
+    otp_labels_push("route", "/a");
+    ck_assert(!is_lasting());
+    otp_labels_note_seen(3000);
+    ck_assert(is_lasting());
+    ck_assert_uint_eq(otp_tls.since_ns, 3000);
+    otp_labels_push_int("n", 1);
+    ck_assert(!is_lasting());
+    otp_labels_note_seen(4000);
+    otp_labels_pop();
+    ck_assert(!is_lasting());
+    otp_labels_note_seen(5000);
+    otp_span_set(trace, span);
+    ck_assert(!is_lasting());
+    otp_span_clear();
+    ck_assert(is_lasting()); /* the label */
+    publish_context();
+    ck_assert(!is_lasting());
+    otp_labels_pop();
+    otp_labels_note_seen(6000);
+    ck_assert(!is_lasting());
+    struct otp_slot_place none = {.kind = OTP_SLOT_NONE};
+    otp_slot_publish(&none);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("capture_labels");
@@ -266,6 +308,7 @@ int main(void)
     tcase_add_test(tc, test_refused_label_hides_the_outer_one);
     tcase_add_test(tc, test_refused_label_hides_the_thread_context);
     tcase_add_test(tc, test_too_many_refused_keys_hide_all);
+    tcase_add_test(tc, test_what_was_seen_lasts_until_it_changes);
     tcase_add_test(tc, test_any_order_tells_the_truth_or_nothing);
     tcase_set_timeout(tc, 120);
     suite_add_tcase(suite, tc);

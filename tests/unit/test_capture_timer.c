@@ -83,6 +83,20 @@ START_TEST(test_a_period_is_due_once)
 }
 END_TEST
 
+START_TEST(test_a_part_is_taken_and_the_rest_stays_due)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    uint64_t period;
+    uint64_t due = otp_timer_due(t, 100 * MS);
+    ck_assert_uint_eq(otp_timer_take_since(t, 0, 100 * MS, 0, &period), 0);
+    ck_assert_uint_eq(otp_timer_take_since(t, 0, 100 * MS, 3, &period), 3);
+    ck_assert_uint_eq(otp_timer_due(t, 100 * MS), due - 3);
+    ck_assert_uint_eq(otp_timer_take_since(t, 50 * MS, 100 * MS, 2, &period), 2);
+    ck_assert_uint_eq(otp_timer_take_since(t, 0, 100 * MS, due, &period), due - 5);
+    otp_thread_unclaim(t);
+}
+END_TEST
+
 START_TEST(test_what_is_due_stays_due_in_other_periods)
 {
     struct otp_thread *t = fresh(10 * MS);
@@ -119,8 +133,8 @@ START_TEST(test_a_span_takes_its_own_time_once)
 {
     struct otp_thread *t = fresh(10 * MS);
     uint64_t period;
-    ck_assert_uint_eq(otp_timer_take_since(t, 100 * MS, 200 * MS, &period), 10);
-    ck_assert_uint_eq(otp_timer_take_since(t, 100 * MS, 200 * MS, &period),
+    ck_assert_uint_eq(otp_timer_take_since(t, 100 * MS, 200 * MS, UINT64_MAX, &period), 10);
+    ck_assert_uint_eq(otp_timer_take_since(t, 100 * MS, 200 * MS, UINT64_MAX, &period),
                       10); /* those before it */
     ck_assert_uint_eq(otp_timer_due_since(t, 100 * MS, 200 * MS), 0);
     ck_assert_uint_eq(otp_timer_due_since(t, 150 * MS, 250 * MS), 5);
@@ -136,7 +150,7 @@ START_TEST(test_spans_are_told_once_and_are_never_negative)
 {
     struct otp_thread *t = fresh(10 * MS);
     uint64_t period;
-    uint64_t told = otp_timer_take_since(t, 0, 300 * MS, &period);
+    uint64_t told = otp_timer_take_since(t, 0, 300 * MS, UINT64_MAX, &period);
     ck_assert_uint_eq(told, 30);
     ck_assert_uint_eq(otp_timer_due(t, 299 * MS), 0);
     told += otp_timer_take(t, 1000 * MS, &period);
@@ -299,6 +313,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, test_a_thread_has_the_periods_of_one_record);
     tcase_add_test(t, test_a_period_is_due_once);
+    tcase_add_test(t, test_a_part_is_taken_and_the_rest_stays_due);
     tcase_add_test(t, test_what_is_due_stays_due_in_other_periods);
     tcase_add_test(t, test_what_was_told_in_advance_is_not_told_again);
     tcase_add_test(t, test_a_span_takes_its_own_time_once);
