@@ -63,4 +63,36 @@ for wrong in "--by nonsense" "--by label=" "--where nonsense" "--where =x"; do
     one_line "$d/errors" "expected"
 done
 end
+
+begin "values of a label that look like others stay apart"
+host odd_labels -I"$top"
+settings="OTELPROF_CPU=false OTELPROF_HEAP_INTERVAL=1"
+bare "$host"
+prof "$host"
+same
+strict
+profile=$(files)
+said flame -t alloc_space --by label=odd -o "$d/f.folded" "$profile"
+grep make_block "$d/f.folded" | awk '{ n = $NF; sub(/;.*/, ""); print n, $0 }' | sort -n > "$d/seen"
+cat > "$d/wanted" << 'EOF'
+1 ""
+2 "[no label]"
+4 """"
+8 a\x3bb
+16 a:b
+32 a\x0ab
+64 a?b
+128 a\x5cx3bb
+256 ""[no label]""
+512 [no label]
+EOF
+same_file "$d/wanted" "$d/seen" "values in folded stacks"
+"$tool" top -t alloc_space --by label=odd -n 0 --json "$profile" > "$d/said"
+grep -o '"name": .*, "value": [0-9]*' "$d/said" | sed 's/^"name": //; s/, "value": / /' | sort > "$d/seen"
+equal "groups in top" 10 "$(wc -l < "$d/seen")"
+for pair in '"\u0022\u0022" 1' '"\u0022[no label]\u0022" 2' '"a;b" 8' '"a\u000ab" 32' '"a\u005cx3bb" 128'; do
+    grep -qxF -- "$pair" "$d/seen" || bad "top: $pair is not among $(tr '\n' '|' < "$d/seen")"
+done
+equal "bytes of the empty value" 1 "$("$tool" top -t alloc_space --where odd= --json "$profile" | sed -n 's/.*"total": \([0-9]*\),.*/\1/p')"
+end
 finish

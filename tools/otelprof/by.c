@@ -135,12 +135,40 @@ static uint32_t group_of(struct otp_by *by, struct otp_text name)
     return by->count++;
 }
 
+/* Values that could be taken for something else as they are: nothing, "[no label]", and what looks
+ * like one of these in quotes. */
+static bool needs_quotes(struct otp_text text)
+{
+    return text.len == 0 || text.data[0] == '"' ||
+           (text.len > 4 && memcmp(text.data, "[no ", 4) == 0);
+}
+
+/* The group of a value, which is its name, in quotes if it needs them. */
+static uint32_t group_of_value(struct otp_by *by, struct otp_text text)
+{
+    if (!needs_quotes(text)) {
+        return group_of(by, text);
+    }
+    char *quoted = malloc(text.len + 2);
+    if (quoted == NULL) {
+        return UINT32_MAX;
+    }
+    quoted[0] = '"';
+    if (text.len > 0) {
+        memcpy(quoted + 1, text.data, text.len);
+    }
+    quoted[text.len + 1] = '"';
+    uint32_t group = group_of(by, otp_text_make(quoted, text.len + 2));
+    free(quoted);
+    return group;
+}
+
 static uint32_t group_of_sample(struct otp_by *by, const struct otp_profiles *m,
                                 const struct otp_sample *s)
 {
     char buf[TEXT_MAX];
     struct otp_text text = text_of(by->kind, by->key, m, s, buf);
-    return text.data == NULL ? 0 : group_of(by, text);
+    return text.data == NULL ? 0 : group_of_value(by, text);
 }
 
 /* A stack in a group, and the number that it has now. */

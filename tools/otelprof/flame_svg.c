@@ -208,6 +208,40 @@ static void write_folded_name(FILE *to, struct otp_text name)
     otp_show_text(to, otp_text_make(name.data + from, name.len - from));
 }
 
+/* Whether a value cannot stand in folded stacks as it is, or looks as if it had been changed. */
+static bool needs_escapes(struct otp_text name)
+{
+    unsigned step = 1;
+
+    for (size_t i = 0; i < name.len && step > 0; i += step) {
+        step = otp_utf8_step_printable(name.data + i, name.len - i);
+        if (name.data[i] == ';' ||
+            (name.data[i] == '\\' && i + 1 < name.len && name.data[i + 1] == 'x')) {
+            step = 0;
+        }
+    }
+    return step == 0;
+}
+
+/* The value of a group: different ones stay different. */
+static void write_folded_value(FILE *to, struct otp_text name)
+{
+    if (!needs_escapes(name)) {
+        otp_show_text(to, name);
+        return;
+    }
+    for (size_t i = 0; i < name.len;) {
+        unsigned step = otp_utf8_step_printable(name.data + i, name.len - i);
+        if (step == 0 || name.data[i] == ';' || name.data[i] == '\\') {
+            (void)fprintf(to, "\\x%02x", (unsigned)(unsigned char)name.data[i]);
+            step = 1;
+        } else {
+            (void)fwrite(name.data + i, 1, step, to);
+        }
+        i += step;
+    }
+}
+
 /* Names from the outermost caller on; path has room for all of them. */
 static void write_path(FILE *to, const struct otp_flame *f, uint32_t node, uint32_t *path)
 {
@@ -219,8 +253,14 @@ static void write_path(FILE *to, const struct otp_flame *f, uint32_t node, uint3
     if (depth == 0) {
         (void)fputs("[no stack]", to);
     }
-    while (depth-- > 0) {
-        write_folded_name(to, f->tree.names.items[f->tree.nodes[path[depth]].name].name);
+    uint32_t group_level = f->tree.has_programs ? 1 : 0;
+    for (uint32_t level = 0; depth-- > 0; level++) {
+        struct otp_text name = f->tree.names.items[f->tree.nodes[path[depth]].name].name;
+        if (f->tree.by != NULL && level == group_level) {
+            write_folded_value(to, name);
+        } else {
+            write_folded_name(to, name);
+        }
         (void)fputs(depth > 0 ? ";" : "", to);
     }
 }
