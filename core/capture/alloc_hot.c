@@ -250,6 +250,7 @@ static bool observe(const struct job *j, const struct otp_live *item, uint32_t d
     rec->cpu_ns = item->objects;
     rec->bytes = item->bytes;
     rec->is_cut = otp_unwind_was_cut(j->unwind);
+    rec->is_link_lost = tag_bytes != 0 && item->account->tag_bytes == 0;
     rec->time_ns = otp_sys_realtime_ns();
     memcpy(rec->frames, otp_unwind_frames(j->unwind), depth * sizeof(rec->frames[0]));
     memcpy(rec->frames + depth, tag, tag_bytes);

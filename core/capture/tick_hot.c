@@ -112,6 +112,7 @@ static bool put(const struct tick *k, uint64_t most, const struct otp_tag *tag, 
     rec->cpu_ns = count * period;
     rec->bytes = 0;
     rec->is_cut = otp_unwind_was_cut(k->unwind);
+    rec->is_link_lost = 0;
     rec->time_ns = otp_settings.has_timestamps ? otp_sys_realtime_ns() : 0;
     if (extra != 0) {
         struct otp_object_range range;

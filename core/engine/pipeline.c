@@ -224,6 +224,7 @@ static void drain_ring(struct otp_ring *r)
             .count = rec->count,
             .cpu_ns = rec->cpu_ns,
             .time_ns = rec->time_ns,
+            .is_link_lost = rec->is_link_lost != 0,
         };
         bool is_alloc = rec->type == OTP_RECORD_ALLOC;
         struct otp_timetable *table =
@@ -235,7 +236,7 @@ static void drain_ring(struct otp_ring *r)
         s.depth = true_depth(rec, table->of);
         cpu_samples += is_alloc ? 0 : 1;
         s.tag = otp_tell_tag(&tags, rec->frames + rec->depth, (size_t)rec->tag_words * 8, table->of,
-                             &table->dropped_attrs);
+                             s.is_link_lost, &table->dropped_attrs);
         if (!otp_timetable_add(table, &s)) {
             otp_count(OTP_COUNT_WORKER_MEMORY, table->of, is_alloc ? 1 : rec->count);
         }

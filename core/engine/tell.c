@@ -162,7 +162,7 @@ static void count_left_out(struct otp_tell *t, struct otp_tell_room room,
         if (admission == LEFT_OUT) {
             count_loss(t, OTP_COUNT_WORKER_MEMORY, table->of,
                        table->of == OTP_OF_CPU ? e->count : 1);
-        } else if (admission == WITHOUT_TAG && e->tag != OTP_TAGS_NONE) {
+        } else if (admission == WITHOUT_TAG && e->tag != OTP_TAGS_NONE && !e->is_link_lost) {
             count_loss(t, OTP_COUNT_LINKS, table->of, 1);
         }
     }
@@ -218,25 +218,29 @@ enum otp_status otp_tell_time(struct otp_tell *t, const struct otp_paced *paced)
     return t->visitor->end_profile(t->visitor);
 }
 
-/* The number of a tag; its losses are counted, attributes also in *dropped_attrs. */
-static uint32_t number_of(struct otp_tags *tags, const void *tag, size_t len, bool is_live,
-                          enum otp_loss_of of, uint64_t *dropped_attrs)
+/* What is not kept of a tag is counted, attributes also in *dropped_attrs. */
+static void count_dropped(const struct otp_tags_result *r, enum otp_loss_of of,
+                          uint64_t *dropped_attrs)
 {
-    struct otp_tags_result r = otp_tags_add(tags, tag, len, is_live);
-    if (r.dropped_attrs > 0) {
-        *dropped_attrs += r.dropped_attrs;
-        otp_count(OTP_COUNT_LABELS, of, r.dropped_attrs);
+    if (r->dropped_attrs > 0) {
+        *dropped_attrs += r->dropped_attrs;
+        otp_count(OTP_COUNT_LABELS, of, r->dropped_attrs);
     }
-    if (r.is_dropped) {
+    if (r->is_dropped) {
         otp_count(OTP_COUNT_LINKS, of, 1);
     }
-    return r.number;
 }
 
 uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, enum otp_loss_of of,
-                      uint64_t *dropped_attrs)
+                      bool is_link_lost, uint64_t *dropped_attrs)
 {
-    return len == 0 ? OTP_TAGS_NONE : number_of(tags, tag, len, false, of, dropped_attrs);
+    struct otp_tags_result r = {0};
+    if (len > 0) {
+        r = otp_tags_add(tags, tag, len, false);
+        r.is_dropped = r.is_dropped && !is_link_lost;
+        count_dropped(&r, of, dropped_attrs);
+    }
+    return r.number;
 }
 
 /* One account's four sums as of one moment. */
@@ -313,10 +317,17 @@ static void number_tag(struct otp_account *a, struct otp_tell *t)
         return; /* it has nothing to say */
     }
     a->tag_number = OTP_TAGS_NONE;
-    if (a->tag_bytes != 0 && otp_tags_use(t->tags, OTP_OF_HEAP, is_live)) {
-        a->tag_number = number_of(t->tags, a->frames, a->tag_bytes, is_live, OTP_OF_HEAP,
-                                  &t->tag_dropped_attrs);
+    if (a->tag_bytes == 0) {
+        return;
     }
+    struct otp_tags_result r = otp_tags_add(t->tags, a->frames, a->tag_bytes, is_live);
+    if (r.number != OTP_TAGS_NONE && !otp_tags_use(t->tags, is_live)) {
+        r.dropped_attrs += otp_tags_get(t->tags, r.number)->attr_count;
+        r.is_dropped = true;
+        r.number = OTP_TAGS_NONE;
+    }
+    count_dropped(&r, OTP_OF_HEAP, &t->tag_dropped_attrs);
+    a->tag_number = r.number;
 }
 
 static void forget_admission(struct otp_account *a, void *arg)
@@ -460,7 +471,7 @@ void otp_tell_last(const struct otp_account *a, struct otp_tags *tags, struct ot
     if ((s.count | s.cpu_ns) == 0) {
         return;
     }
-    s.tag = otp_tell_tag(tags, a->frames, a->tag_bytes, OTP_OF_HEAP, &allocs->dropped_attrs);
+    s.tag = otp_tell_tag(tags, a->frames, a->tag_bytes, OTP_OF_HEAP, false, &allocs->dropped_attrs);
     if (!otp_timetable_add(allocs, &s)) {
         otp_count(OTP_COUNT_WORKER_MEMORY, OTP_OF_HEAP, 1);
     }

@@ -49,9 +49,9 @@ bool otp_tell_less(struct otp_tell *t);
 void otp_tell_done(struct otp_tell *t);
 
 /* Numbers a tag of len bytes (0: OTP_TAGS_NONE) and counts what is not kept of it, as a loss of
- * that profile and in *dropped_attrs. */
+ * that profile and in *dropped_attrs; is_link_lost: the loss of the whole is counted already. */
 uint32_t otp_tell_tag(struct otp_tags *tags, const void *tag, size_t len, enum otp_loss_of of,
-                      uint64_t *dropped_attrs);
+                      bool is_link_lost, uint64_t *dropped_attrs);
 /* An account is about to go: what is booked and was not told goes to allocs. */
 void otp_tell_last(const struct otp_account *a, struct otp_tags *tags,
                    struct otp_timetable *allocs);

@@ -355,7 +355,7 @@ struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t 
     return r;
 }
 
-bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of, bool is_live)
+bool otp_tags_use(struct otp_tags *t, bool is_live)
 {
     if (t != NULL && (is_live ? t->live_uses + t->uses < t->max_uses
                               : t->uses < t->max_uses - t->max_uses / 2)) {
@@ -363,7 +363,6 @@ bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of, bool is_live)
         t->live_uses += is_live ? 1 : 0;
         return true;
     }
-    otp_count(OTP_COUNT_LINKS, of, 1);
     return false;
 }
 

@@ -82,9 +82,9 @@ void otp_tags_init(struct otp_tags *t, struct otp_heap *heap, otp_tags_name name
  * the flush, when what has passed may have used up any number.
  */
 struct otp_tags_result otp_tags_add(struct otp_tags *t, const void *tag, size_t len, bool is_live);
-/* One more sample is to have a tag: false, and counted as a loss of that profile, when there are
- * too many. t may be NULL. */
-bool otp_tags_use(struct otp_tags *t, enum otp_loss_of of, bool is_live);
+/* One more sample is to have a tag: false when there are too many, which is the caller's to count.
+ * t may be NULL. */
+bool otp_tags_use(struct otp_tags *t, bool is_live);
 /* Forgets all tags. */
 void otp_tags_clear(struct otp_tags *t);
 /* Entry number, which is not OTP_TAGS_NONE; valid until the next otp_tags_add. */

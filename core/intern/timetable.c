@@ -154,6 +154,7 @@ static bool add_entry(struct otp_timetable *t, const struct wanted *w, bool is_n
         .depth = s->depth,
         .context = s->context,
         .tag = s->tag,
+        .is_link_lost = s->is_link_lost,
         .count = s->count,
         .cpu_ns = s->cpu_ns,
         .time_ns = s->time_ns,
@@ -171,6 +172,9 @@ static bool add_entry(struct otp_timetable *t, const struct wanted *w, bool is_n
 static void leave_tag(struct otp_timetable *t, struct otp_time_sample *s)
 {
     uint32_t count = t->tags == NULL ? 0 : otp_tags_get(t->tags, s->tag)->attr_count;
+    if (!s->is_link_lost) {
+        otp_count(OTP_COUNT_LINKS, t->of, 1);
+    }
     t->dropped_attrs += count;
     if (count > 0) {
         otp_count(OTP_COUNT_LABELS, t->of, count);
@@ -188,11 +192,10 @@ bool otp_timetable_add(struct otp_timetable *t, const struct otp_time_sample *gi
                        .frames_at = is_new_stack ? t->frame_count : t->entries[first].frames_at};
     uint32_t id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
     bool is_new_tag = id == OTP_MAP_NONE && s.tag != OTP_TAGS_NONE;
-    if (is_new_tag && !otp_tags_use(t->tags, t->of, false)) {
+    if (is_new_tag && !otp_tags_use(t->tags, false)) {
         leave_tag(t, &s);
         id = is_new_stack ? OTP_MAP_NONE : find(t, &w);
     } else if (is_new_tag && !is_new_stack && !make_entry_room(t)) {
-        otp_count(OTP_COUNT_LINKS, t->of, 1);
         leave_tag(t, &s);
         id = find(t, &w);
     }

@@ -18,6 +18,7 @@ struct otp_time_entry {
     uint32_t depth;
     uint32_t context;
     uint32_t tag; /* number, see tags.h */
+    bool is_link_lost;
     uint64_t count;
     uint64_t cpu_ns;
     uint64_t time_ns; /* 0: a sum */
@@ -55,7 +56,8 @@ struct otp_time_sample {
     uint32_t tag;
     uint64_t count;
     uint64_t cpu_ns;
-    uint64_t time_ns; /* 0: to be summed */
+    uint64_t time_ns;  /* 0: to be summed */
+    bool is_link_lost; /* it is counted already as one that has lost its tag */
 };
 
 /* An empty table that takes its memory from heap, within budget; tags may be NULL; losses are

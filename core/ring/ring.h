@@ -32,9 +32,10 @@ struct otp_record {
     uint64_t cpu_ns;  /* CPU: CPU time that it stands for. ALLOC: objects */
     uint64_t bytes;   /* ALLOC: bytes */
     uint64_t time_ns; /* Unix time, 0 unless timestamps are wanted */
-    uint32_t tag_words; /* of the tag behind the frames, see core/base/tag.h; 0: there is none */
-    uint32_t is_cut;    /* 1: the stack is counted as incomplete already */
-    uint64_t frames[];  /* depth words, leaf first; see core/base/frame.h */
+    uint32_t tag_words;    /* of the tag behind the frames, see core/base/tag.h; 0: there is none */
+    uint16_t is_cut;       /* 1: the stack is counted as incomplete already */
+    uint16_t is_link_lost; /* ALLOC: 1: it is counted already as one that has lost its tag */
+    uint64_t frames[];     /* depth words, leaf first; see core/base/frame.h */
 };
 
 struct otp_ring {

@@ -218,8 +218,8 @@ START_TEST(test_samples_beyond_the_limit_go_to_their_stack)
     ck_assert_uint_eq(table.frame_count, 6); /* each stack once */
     ck_assert_uint_eq(otp_counters[OTP_OF_CPU][OTP_COUNT_LINKS], 35);
     for (unsigned i = 0; i < 6; i++) {
-        ck_assert_int_eq(otp_tags_use(&tags, OTP_OF_CPU, true), i < 5);
-        ck_assert(!otp_tags_use(&tags, OTP_OF_CPU, false));
+        ck_assert_int_eq(otp_tags_use(&tags, true), i < 5);
+        ck_assert(!otp_tags_use(&tags, false));
     }
 }
 END_TEST
