@@ -57,12 +57,26 @@ static uint64_t far_apart_ns(void)
     return FAR_APART * (period_ns > tick_ns ? period_ns : tick_ns);
 }
 
+/* Whether the thread comes back from a system call, or begins an interrupted one again. */
+static bool is_at_syscall(const ucontext_t *uc)
+{
+    static const unsigned char instruction[2] = {0x0f, 0x05};
+    uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+    uintptr_t in_page = pc & (OTP_PAGE - 1); /* the pages around it are perhaps not mapped */
+    if (!otp_probe_page(pc - in_page)) {
+        return false; /* code that may run, but not be read */
+    }
+    return (in_page >= 2 && memcmp((const void *)(pc - 2), instruction, 2) == 0) ||
+           (in_page <= OTP_PAGE - 2 && memcmp((const void *)pc, instruction, 2) == 0);
+}
+
 /*
  * How many of the periods that are due may carry what the thread is doing now. Ticks meet threads
  * at random, so on average what is true of the moment is true of the time since the tick before.
  * That is not so of time that was put off at earlier ticks, nor of more time than ticks are ever
- * apart: signals were blocked then, and who knows what was done. What is known to have been so all
- * the time is an exception to both.
+ * apart when the thread comes out of a system call: signals were blocked until then, and who knows
+ * what was done. (Elsewhere the machine stood still: that met the thread in what it is doing.) What
+ * is known to have been so all the time is an exception to both.
  */
 static uint64_t tagged_part(const struct tick *k, const struct otp_tag *tag, uint64_t due)
 {
@@ -70,7 +84,9 @@ static uint64_t tagged_part(const struct tick *k, const struct otp_tag *tag, uin
     uint64_t usual = far_apart_ns() / otp_load_relaxed(&otp_settings.cpu_period_ns);
     uint64_t old = otp_timer_due_since(t, k->since_ns, t->put_off_ns);
     uint64_t part = due > old ? due - old : 0;
-    part = part < usual ? part : usual;
+    if (part > usual && (k->signal == NULL || is_at_syscall(k->signal))) {
+        part = usual;
+    }
     if (otp_tag_is_lasting(tag)) {
         uint64_t before = otp_timer_due_since(t, k->since_ns, otp_tls.since_ns);
         uint64_t lasting = due > before ? due - before : 0;
@@ -176,19 +192,6 @@ static void take(struct tick *k, uintptr_t sp)
         t->put_off_ns = k->now_ns;
     }
     otp_thread_leave(t);
-}
-
-/* Whether the thread comes back from a system call, or begins an interrupted one again. */
-static bool is_at_syscall(const ucontext_t *uc)
-{
-    static const unsigned char instruction[2] = {0x0f, 0x05};
-    uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
-    uintptr_t in_page = pc & (OTP_PAGE - 1); /* the pages around it are perhaps not mapped */
-    if (!otp_probe_page(pc - in_page)) {
-        return false; /* code that may run, but not be read */
-    }
-    return (in_page >= 2 && memcmp((const void *)(pc - 2), instruction, 2) == 0) ||
-           (in_page <= OTP_PAGE - 2 && memcmp((const void *)pc, instruction, 2) == 0);
 }
 
 /*

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# late.sh: time for which no tick could be booked is no span's that did not have it, and is told all the same.
+# overdue.sh: time for which no tick could be booked is no span's that did not have it, and is told all the same.
 . "$(dirname "$0")/../common.sh"
 
 # run_late HOW...: $d/sums has span, microseconds by its own clock, and by the profile, one a line
@@ -31,7 +31,7 @@ at_most() { # EXCESS: no span has more than that beyond its own time
 
 for engine in timer auto; do
     begin "time put off while the ring is full, $engine"
-    host late -I"$top"
+    host overdue -I"$top"
     settings="OTELPROF_CPU_HZ=1000 OTELPROF_CPU_ENGINE=$engine OTELPROF_TIMESTAMPS=true OTELPROF_FOLLOW_FORK=false"
     run_late full
     # shellcheck disable=SC2046
