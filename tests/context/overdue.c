@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * overdue full|blocked|loaded [lasting]: ticks that cannot be booked for some time, in spans that are
- * over when they can be again. full: the profiler's thread is held, as by a debugger, until this
- * one's ring is full of ticks; blocked: all signals are; loaded: the ring is as full of allocations
- * as it gets. With "lasting" one span goes on through all of it. All of it happens twice.
+ * overdue full|blocked|loaded [lasting]: ticks that cannot be booked for some time, in spans that
+ * are over when they can be again. full: the profiler's thread is held, as by a debugger, until
+ * this one's ring is full of ticks; blocked: all signals are; loaded: the ring is as full of
+ * allocations as it gets. With "lasting" one span goes on through all of it. All of it happens
+ * twice.
  *
  * Output: for each span its id and CPU time in microseconds, then "all" and that of the thread.
  */
