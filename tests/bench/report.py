@@ -14,7 +14,7 @@ STORE = os.path.join(BUILD, "bench.json")
 DOCUMENT = os.path.join(TOP, "docs/PERFORMANCE.md")
 PICTURE = os.path.join(TOP, "docs/scale.svg")
 BEGIN, END = "<!-- made by `make bench`: begin -->", "<!-- made by `make bench`: end -->"
-ORDER = ["pair", "pair4096", "threads2", "live", "cross", "sampled", "free", "every", "tick", "programs100", "redis",
+ORDER = ["pair", "pair4096", "threads2", "live", "cross", "sampled", "free", "every", "tick", "span", "programs100", "redis",
          "programs1000", "memory", "soak", "start", "flush", "symbols", "payload-redis", "payload-python", "tool-top", "tool-check",
          "tool-convert", "tool-convert-to-.otlp.zst", "tool-convert-to-.pb.gz", "tool-convert-to-.jsonl", "tool-convert-from-.pb.gz",
          "tool-convert-from-.jsonl", "tool-info", "objects"]

@@ -19,6 +19,7 @@ for host in bench/pairs bench/stacks bench/objects bench/signals bench/spawn pre
     "$cc" -std=gnu11 -O2 -fno-builtin-malloc -fno-builtin-free -fomit-frame-pointer -o "$build/bench/$(basename $host)" \
         "$top/tests/$host.c" -pthread -ldl
 done
+"$cc" -std=gnu11 -O2 -I"$top" -o "$build/bench/marks" "$top/tests/bench/marks.c"
 for object in empty leaf; do
     "$cc" -std=gnu11 -O2 -fPIC -shared -fno-plt -fno-builtin-malloc -fno-builtin-free -o "$build/bench/$object.so" \
         "$top/tests/bench/$object.c" -ldl
