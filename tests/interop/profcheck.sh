@@ -31,14 +31,14 @@ status=\$?
 unset LD_PRELOAD
 look() {
     case \$1 in *.pb* | *.json* | *.otep239* | *.html | *.svg | *.folded) return ;; esac
-    [ -f "\$1" ] || return
+    [ -s "\$1" ] || return
     m=\$(mktemp "$work/message/XXXXXX")
     case \$(head -c 4 "\$1" | od -An -tx1 | tr -d ' \n') in
     1f8b*) gzip -dc "\$1" > "\$m" 2> /dev/null ;;
     28b52ffd) zstd -dcq "\$1" > "\$m" 2> /dev/null ;;
     *) cat "\$1" > "\$m" ;;
     esac
-    [ -s "\$m" ] || { rm -f "\$m"; return; }
+    [ -s "\$m" ] || { echo "FAIL  \$1 of \$PWD (\$*): cannot be unpacked" >> "$work/found"; rm -f "\$m"; return; }
     orphans=-check-orphans
     # Strings that a resource refers to are orphans in its eyes; only \`otelprof convert --refer\` writes such.
     python3 "$top/tests/interop/refers.py" "\$m" && { orphans= ; echo "\$1" >> "$work/referring"; }
