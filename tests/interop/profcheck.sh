@@ -18,6 +18,7 @@ fi
     tests/hosts/run.sh
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/otelprof-profcheck.XXXXXX")
+chmod 711 "$work" # some scripts run the tool as another user
 trap 'rm -rf "$work"' EXIT
 trap 'exit 129' HUP INT TERM
 mkdir "$work/message"
