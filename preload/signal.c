@@ -34,9 +34,6 @@ OTP_EXPORT int sigaction(int signo, const struct sigaction *act, struct sigactio
         otp_signals_hide_shield(signo, old);
     }
     if (act != NULL) {
-        if (r == 0 && !is_shielded && otp_signals_shield(signo, act, &copy) != act) {
-            is_shielded = otp_real.sigaction(signo, &copy, NULL) == 0; /* needed since just now */
-        }
         if (r == 0) {
             otp_signals_note_shield(signo, is_shielded);
         }

@@ -230,14 +230,32 @@ class label
     {
         otelprof_label_push(key, value);
     }
-    label(const char *key, otelprof_number value)
-    {
-        otelprof_label_push_int(key, value);
-    }
     label(const char *key, int value)
     {
         otelprof_label_push_int(key, value);
     }
+    label(const char *key, unsigned value)
+    {
+        otelprof_label_push_int(key, value);
+    }
+    label(const char *key, long value)
+    {
+        otelprof_label_push_int(key, value);
+    }
+    label(const char *key, unsigned long value)
+    {
+        otelprof_label_push_int(key, static_cast<otelprof_number>(value));
+    }
+#if __cplusplus >= 201103L
+    label(const char *key, long long value)
+    {
+        otelprof_label_push_int(key, static_cast<otelprof_number>(value));
+    }
+    label(const char *key, unsigned long long value)
+    {
+        otelprof_label_push_int(key, static_cast<otelprof_number>(value));
+    }
+#endif
     ~label()
     {
         otelprof_label_pop();

@@ -16,13 +16,7 @@
 
 #define OWN_BYTES ((size_t)1024) /* of the handler, before it is on its scratch stack */
 
-/* A handler on a stack of this size leaves room for a tick, if it can do without one itself. */
-#define ROOMY_BYTES ((size_t)64 * 1024)
-
-enum seen { SEEN_NONE = 0, SEEN_ROOMY = 1, SEEN_SMALLER = 2 };
-
 static size_t needed_bytes;
-static uint32_t seen_sizes; /* enum seen: the smallest stack that any thread ever set */
 
 void otp_altstack_init(size_t frame_bytes)
 {
@@ -66,26 +60,8 @@ static void end_ticks(struct otp_thread *t)
     (void)otp_signals_drop_pending();
 }
 
-/* Ticks are let into handlers on alternate stacks as long as all of them are roomy. */
-static void note_size(const stack_t *s)
-{
-    uint32_t none = SEEN_NONE;
-    bool is_vfork_child = otp_settings.pid != 0 && otp_settings.pid != otp_sys_getpid();
-    if ((s->ss_flags & SS_DISABLE) != 0 || is_vfork_child) {
-        return;
-    }
-    if (s->ss_size >= ROOMY_BYTES) {
-        if (otp_cas_acq_rel(&seen_sizes, &none, SEEN_ROOMY)) {
-            otp_signals_set_shields(false);
-        }
-    } else if (otp_exchange_acq_rel(&seen_sizes, SEEN_SMALLER) == SEEN_ROOMY) {
-        otp_signals_set_shields(true);
-    }
-}
-
 void otp_altstack_before(const stack_t *s)
 {
-    note_size(s);
     struct otp_thread *t = own_thread();
     if (t == NULL || t->is_off != 0 || !is_too_small(s)) {
         return;

@@ -57,9 +57,6 @@ const struct sigaction *otp_signals_shield(int signo, const struct sigaction *ac
 void otp_signals_hide_shield(int signo, struct sigaction *old);
 /* Remembers whether signo's handler, just set, has the tick blocked by us. Context: hot. */
 void otp_signals_note_shield(int signo, bool is_shielded);
-/* Whether handlers on alternate stacks need that (at first they do); what is installed follows.
- * Context: hot. */
-void otp_signals_set_shields(bool is_wanted);
 /* From now on deadly signals are handled on the stack that they interrupt. Context: hot. */
 void otp_signals_avoid_altstack(void);
 /* Whether any handler has the tick blocked by us. Context: hot. */

@@ -48,10 +48,9 @@ static void (*toggle_callback)(void);
 static struct owned deadly[] = {{.signo = SIGTERM}, {.signo = SIGINT},  {.signo = SIGHUP},
                                 {.signo = SIGPIPE}, {.signo = SIGALRM}, {.signo = SIGUSR1},
                                 {.signo = SIGUSR2}};
-static uint64_t host_signals;  /* bit per signal that the host has shown interest in */
-static uint64_t shielded;      /* bit per signal whose handler has the tick blocked by us */
-static uint32_t is_locked;     /* while what is ours changes hands */
-static uint32_t is_unshielded; /* alternate stacks have room enough: no handler needs a shield */
+static uint64_t host_signals; /* bit per signal that the host has shown interest in */
+static uint64_t shielded;     /* bit per signal whose handler has the tick blocked by us */
+static uint32_t is_locked;    /* while what is ours changes hands */
 static uint32_t is_altstack_avoided;
 static void (*deadly_callback)(void);
 
@@ -509,8 +508,7 @@ const struct sigaction *otp_signals_shield(int signo, const struct sigaction *ac
                                            struct sigaction *copy)
 {
     bool is_handler = act->sa_handler != SIG_DFL && act->sa_handler != SIG_IGN;
-    if (signo < 1 || signo > 64 || !is_handler || (act->sa_flags & SA_ONSTACK) == 0 ||
-        otp_load_acquire(&is_unshielded) != 0) {
+    if (signo < 1 || signo > 64 || !is_handler || (act->sa_flags & SA_ONSTACK) == 0) {
         return act;
     }
     *copy = *act;
@@ -534,38 +532,6 @@ void otp_signals_note_shield(int signo, bool is_shielded)
     } else if ((otp_load_relaxed(&shielded) & bit_of(signo)) != 0) {
         (void)__atomic_fetch_and(&shielded, ~bit_of(signo), __ATOMIC_RELAXED);
     }
-}
-
-/* Shields the host's handlers that run on an alternate stack. The lock is held. */
-static void shield_all(int tick)
-{
-    for (int signo = 1; signo <= 64; signo++) {
-        struct kernel_action a;
-        if (find(signo) != NULL || !set_action(signo, NULL, &a) || a.handler == KERNEL_DEFAULT ||
-            a.handler == KERNEL_IGNORE || (a.flags & SA_ONSTACK) == 0 ||
-            (a.mask & bit_of(tick)) != 0) {
-            continue;
-        }
-        a.mask |= bit_of(tick);
-        if (set_action(signo, &a, NULL)) {
-            otp_signals_note_shield(signo, true);
-        }
-    }
-}
-
-void otp_signals_set_shields(bool is_wanted)
-{
-    struct held_mask mask;
-    lock(&mask);
-    otp_store_release(&is_unshielded, is_wanted ? 0 : 1);
-    if (otp_load_acquire(&ticks.is_ours) != 0) {
-        if (is_wanted) {
-            shield_all(ticks.signo);
-        } else {
-            move_shields(ticks.signo, 0);
-        }
-    }
-    unlock(&mask);
 }
 
 void otp_signals_avoid_altstack(void)

@@ -249,8 +249,10 @@ static uint64_t tick_age_ns(bool is_prompt)
  * next ticks book it, each what is due of the time that lies a kernel tick back. So nothing is
  * booked before it is known whose it is, and no thread ends with more than it has used.
  *
- * Far more is due only when signals were blocked: all of that belongs to the first tick after it,
- * and the other has no share in it.
+ * Where signals were blocked, both wait for the end of that, which is a system call mostly: then it
+ * is the timer's that tells whose the time was, as for any call, and not the event's. Far more is
+ * due elsewhere only when they were opened in another way: all of that belongs to the first tick
+ * after it, and the other has no share in it.
  */
 static void share_out(struct tick *k, const ucontext_t *uc, bool is_timer)
 {
@@ -270,6 +272,8 @@ static void share_out(struct tick *k, const ucontext_t *uc, bool is_timer)
         k->since_ns = is_kernels ? t->timer_seen_ns : is_behind ? 0 : seen_ns;
         k->now_ns = seen_ns;
         t->timer_seen_ns = seen_ns;
+    } else if (is_at_syscall(uc)) {
+        k->now_ns = 0; /* nothing: an event never ticks there, so it was blocked and waited */
     } else if (is_behind) {
         t->timer_seen_ns = now_ns;
     } else {
@@ -330,6 +334,11 @@ void otp_sampled_last_tick(const struct otp_regs *regs)
         .thread = t, .call = regs, .leaf = t->last_leaf, .now_ns = otp_sys_thread_cpu_ns()};
     uint64_t mask;
     if (otp_sys_block_signals(&mask)) {
+        bool had_tags = otp_tls.span[2] != 0 || otp_tls.labels != NULL;
+        if (had_tags && otp_tls.has_span == OTP_HAS_NONE && otp_tls.has_labels == OTP_HAS_NONE &&
+            otp_timer_due(t, k.now_ns) > 0) {
+            otp_count(OTP_COUNT_LINKS, OTP_OF_CPU, 1); /* it may stand for time that had some */
+        }
         take(&k, otp_regs_sp(regs));
         otp_sys_restore_signals(mask);
     }

@@ -213,7 +213,6 @@ static bool wants_worker(void)
 static struct {
     uint64_t samples; /* 0: there was none */
     uint64_t live;
-    uint64_t cpu_ns; /* of the process, at its end */
 } told;
 
 static void begin_in_child(void)
@@ -588,37 +587,37 @@ void otp_engine_flush(void)
     }
 }
 
-static uint64_t process_cpu_ns(void)
+/* Whether the calling thread has used a period of which nothing is told. */
+static bool is_owing(void)
 {
-    struct timespec ts = {0};
-    (void)OTP_SYS2(SYS_clock_gettime, CLOCK_PROCESS_CPUTIME_ID, &ts);
-    return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
+    const struct otp_thread *t = otp_tls.thread;
+    uint64_t now_ns;
+    return t != NULL && otp_load_relaxed(&t->has_timer) != 0 && t->tid == otp_sys_gettid() &&
+           otp_timer_clock(t, &now_ns) && otp_timer_due(t, now_ns) > 0;
 }
 
 /* True when a flush would say nothing that the last one before an exec has not said: that one
- * failed, nothing was sampled since, nothing that lived was freed, and no thread owes a period. */
-static bool is_all_told(uint64_t samples)
+ * failed, nothing was sampled since, nothing that lived was freed, and the caller owes nothing. */
+static bool is_all_told(void)
 {
-    uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
-    return otp_load_acquire(&told.samples) == samples &&
-           otp_load_relaxed(&told.live) == otp_live_count() &&
-           (!otp_settings.is_cpu_on || process_cpu_ns() - otp_load_relaxed(&told.cpu_ns) < period);
+    return otp_load_acquire(&told.samples) == otp_load_relaxed(&otp_samples_taken) &&
+           otp_load_relaxed(&told.live) == otp_live_count() && !is_owing();
 }
 
 /* A program that tries one name after the other does not leave a file for each. */
 static void flush_news(void)
 {
-    if (!otp_capture_is_on() || !is_ours()) {
+    if (!otp_capture_is_on() || otp_engine.pid != otp_sys_getpid() || is_all_told()) {
+        return;
+    }
+    take_last_tick();
+    if (!is_ours()) {
         return;
     }
     uint64_t samples = otp_load_relaxed(&otp_samples_taken);
-    if (is_all_told(samples)) {
-        return;
-    }
     uint64_t live = otp_live_count(); /* both before the flush, which tells what was until then */
     otp_engine_flush();
     otp_store_relaxed(&told.live, live);
-    otp_store_relaxed(&told.cpu_ns, process_cpu_ns());
     otp_store_release(&told.samples, samples);
 }
 

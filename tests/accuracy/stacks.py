@@ -126,8 +126,11 @@ def special():
     for mode in ("handler", "altstack"):
         rows, _ = samples(mode, 400, False)
         inner = [f for f, n in rows for _ in range(n) if "handler_work" in f]
-        lost = [f for f in inner if "on_signal" not in f or "raiser" not in f[f.index("on_signal"):]]
+        if mode == "altstack":
+            exact(mode + ": samples of a handler there, which has the tick blocked", 0, len(inner))
+            continue
         at_least(mode + ": samples of the handler's work", 50, len(inner))
+        lost = [f for f in inner if "on_signal" not in f or "raiser" not in f[f.index("on_signal"):]]
         at_least(mode + ": the handler is below the code that it interrupted", 0.99,
                  1 - len(lost) / max(1, len(inner)))
         if lost:

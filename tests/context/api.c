@@ -189,6 +189,12 @@ int main(int argc, char **argv)
         check(!has_library || memcmp(span, span_id, 8) == 0, "and it is the outer one");
     }
     check(otelprof_span_get(trace, span) == 0, "and then none");
+    {
+        otelprof::label truth("scope_bool", true);
+        otelprof::label size("scope_size", sizeof(trace_id));
+        otelprof::label bits("scope_unsigned", 5U);
+        otelprof::label wide("scope_long", -5L);
+    }
 #endif
     report(argc > 1 ? argv[1] : "/dev/null");
     printf("done\n");

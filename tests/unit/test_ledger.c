@@ -269,7 +269,8 @@ START_TEST(test_an_account_rounds_its_sum)
 }
 END_TEST
 
-/* Many accounts with one sample each are right together, within four sigma. */
+/* Many accounts with one sample each are right together, within four sigma; a handful where hardly
+ * any is rounded up, since such numbers are not spread evenly. */
 START_TEST(test_accounts_of_one_sample_are_right_together)
 {
     enum { ACCOUNTS = 20000 };
@@ -284,7 +285,8 @@ START_TEST(test_accounts_of_one_sample_are_right_together)
             off += (int64_t)(otp_ledger_round(a, fixed[kind]) * 65536) - (int64_t)fixed[kind];
         }
         double rest = (double)(fixed[kind] % 65536) / 65536;
-        ck_assert_double_le(fabs((double)off / 65536), 4 * sqrt(ACCOUNTS * rest * (1 - rest)));
+        double most = fmax(4 * sqrt(ACCOUNTS * rest * (1 - rest)), rest == 0 ? 0 : 6);
+        ck_assert_double_le(fabs((double)off / 65536), most);
     }
 }
 END_TEST

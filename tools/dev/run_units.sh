@@ -13,7 +13,7 @@ trap 'rm -f "$log"' EXIT
 for program; do
     name=${program##*/}
     status=0
-    timeout -k 5 "${UNIT_TIMEOUT:-180}" "$program" > "$log" 2>&1 || status=$?
+    timeout -k 5 "${UNIT_TIMEOUT:-900}" "$program" > "$log" 2>&1 || status=$?
     # Several suites may report: one line "NN%: Checks: C, Failures: F, Errors: E" each.
     counts=$(sed -n 's/^[0-9]*%: Checks: \([0-9]*\), Failures: \([0-9]*\), Errors: \([0-9]*\).*/\1 \2 \3/p' "$log" |
         awk '{ c += $1; f += $2 + $3 } END { print c + 0, f + 0 }')
