@@ -28,9 +28,10 @@
  * when no event came. */
 #define TICKS_BEHIND 4U
 
-/* A timer's tick can come earlier after the kernel's than any before, by this part of the time from
- * one to the next. */
+/* The offset of the kernel's ticks is known to this part of the time from one to the next, and a
+ * late one moves it by this part of what it is late. */
 #define EARLY_PART 64U
+#define LEARN_PART 16U
 
 /* Ticks are as far apart as the kernel looks at clocks, or periods are long, on average, and meet
  * the thread at random: one gap in three thousand is so many times as long. */
@@ -218,26 +219,52 @@ static bool was_in_kernel(struct otp_thread *t)
 /*
  * How long ago the kernel's tick was that sent the timer's signal. In a system call the signal
  * waits for the call's end. The kernel ticks at multiples of its tick on the monotonic clock, give
- * or take an offset that ticks in other code show (is_prompt), for there nothing waits: the least
- * one seen, which may grow slowly. 0 as long as it is not known.
+ * or take an offset that ticks in other code show (is_prompt), for there nothing waits: an early
+ * one moves it at once, a late one by little. 0 as long as it is not known.
  */
 static uint64_t tick_age_ns(bool is_prompt)
 {
-    static uint64_t
-        offset_ns; /* plus 1; 0: not known. Shared by all threads, any of them is right */
+    static uint64_t offset_ns; /* plus 1; 0: not known. Of all threads, any of which is right */
     uint64_t tick_ns = otp_settings.kernel_tick_ns;
     uint64_t known_ns = otp_load_relaxed(&offset_ns);
     if (tick_ns == 0 || (known_ns == 0 && !is_prompt)) {
         return 0;
     }
     uint64_t phase_ns = otp_sys_monotonic_ns() % tick_ns;
-    uint64_t age_ns = known_ns == 0 ? 0 : (phase_ns + tick_ns - (known_ns - 1)) % tick_ns;
-    bool is_early = age_ns > tick_ns - tick_ns / EARLY_PART;
-    if (is_prompt) {
-        uint64_t moved_ns = known_ns - 1 + age_ns / EARLY_PART;
-        otp_store_relaxed(&offset_ns, known_ns == 0 || is_early ? phase_ns + 1 : moved_ns + 1);
+    if (known_ns == 0) {
+        otp_store_relaxed(&offset_ns, phase_ns + 1);
+        return 0;
     }
-    return is_early ? 0 : age_ns;
+    uint64_t age_ns = (phase_ns + tick_ns - (known_ns - 1)) % tick_ns;
+    if (is_prompt) {
+        bool is_early = age_ns > tick_ns / 2;
+        uint64_t moved_ns = (known_ns - 1 + age_ns / LEARN_PART) % tick_ns;
+        otp_store_relaxed(&offset_ns, (is_early ? phase_ns : moved_ns) + 1);
+        return is_early ? 0 : age_ns;
+    }
+    return age_ns > tick_ns - tick_ns / EARLY_PART ? 0 : age_ns;
+}
+
+/* When that was, by the thread's CPU clock, which shows now_ns. */
+static uint64_t tick_time(const struct otp_thread *t, uint64_t now_ns, bool is_prompt)
+{
+    uint64_t age_ns = tick_age_ns(is_prompt);
+    uint64_t since_ns = now_ns > t->timer_seen_ns ? now_ns - t->timer_seen_ns : 0;
+    return now_ns - (age_ns < since_ns ? age_ns : since_ns);
+}
+
+/*
+ * What a tick stands for in a thread without one: what is due. Where periods are shorter than the
+ * kernel's ticks are apart, up to that tick: if it waited for a call's end, or for signals to open,
+ * the rest is the next one's, wherever that is.
+ */
+static void take_all(struct tick *k, const ucontext_t *uc)
+{
+    struct otp_thread *t = k->thread;
+    if (otp_load_relaxed(&otp_settings.cpu_period_ns) < otp_settings.kernel_tick_ns) {
+        k->now_ns = tick_time(t, k->now_ns, !is_at_syscall(uc));
+    }
+    t->timer_seen_ns = k->now_ns; /* the event, when it comes, has no share in this time */
 }
 
 /*
@@ -265,9 +292,7 @@ static void share_out(struct tick *k, const ucontext_t *uc, bool is_timer)
     if (is_timer) {
         bool is_fault = was_in_kernel(t);
         bool is_call = is_at_syscall(uc);
-        uint64_t age_ns = tick_age_ns(!is_fault && !is_call);
-        uint64_t since_ns = now_ns > t->timer_seen_ns ? now_ns - t->timer_seen_ns : 0;
-        uint64_t seen_ns = now_ns - (age_ns < since_ns ? age_ns : since_ns);
+        uint64_t seen_ns = tick_time(t, now_ns, !is_fault && !is_call);
         bool is_kernels = is_fault || is_call;
         k->since_ns = is_kernels ? t->timer_seen_ns : is_behind ? 0 : seen_ns;
         k->now_ns = seen_ns;
@@ -320,7 +345,7 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     if (otp_load_relaxed(&t->perf_fd) != 0) {
         share_out(&k, context, is_timer);
     } else {
-        t->timer_seen_ns = began_ns; /* the event, when it comes, has no share in this time */
+        take_all(&k, context);
     }
     take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
     note_seen(began_ns, put_off_ns);

@@ -17,6 +17,8 @@
 #define TOLD_BITS 48
 #define TOLD_MASK ((UINT64_C(1) << TOLD_BITS) - 1)
 #define START_TRIES 1000
+#define INTERVALS                                                                                  \
+    64U /* of a timer, from one of the kernel's ticks to the next, if it is to send at each */
 
 uint64_t otp_timer_cookie(const struct otp_thread *t)
 {
@@ -203,8 +205,12 @@ static bool set_timer(const struct otp_thread *t)
     if (p.period_ns != 0 && otp_timer_clock(t, &now_ns) && next <= (int64_t)now_ns) {
         next += (((int64_t)now_ns - next) / (int64_t)p.period_ns + 1) * (int64_t)p.period_ns;
     }
+    /* The kernel looks at its own ticks only, and counts a shorter interval from when a signal was
+     * taken: each tick of its shall find one over. */
+    uint64_t apart_ns = otp_settings.kernel_tick_ns;
+    bool is_fine = p.period_ns != 0 && p.period_ns < apart_ns;
     struct itimerspec when;
-    set_time(&when.it_interval, p.period_ns);
+    set_time(&when.it_interval, is_fine ? apart_ns / INTERVALS : p.period_ns);
     set_time(&when.it_value, next > 0 ? (uint64_t)next : 1);
     return OTP_SYS4(SYS_timer_settime, t->timer_id, TIMER_ABSTIME, &when, 0) == 0;
 }

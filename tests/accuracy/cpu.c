@@ -232,6 +232,46 @@ static void *burn_blocked(void *arg)
     return NULL;
 }
 
+NOINLINE uint64_t signals_open(uint64_t ns)
+{
+    uint64_t began = thread_cpu();
+    uint64_t now = began;
+    while (now - began < ns) {
+        burn_a(CHUNK / 8);
+        now = thread_cpu();
+    }
+    return now - began;
+}
+
+static void *burn_in_phases(void *arg)
+{
+    struct job *j = arg;
+    sigset_t all;
+    sigfillset(&all);
+    prctl(PR_SET_NAME, j->name);
+    uint64_t began = thread_cpu();
+    while (thread_cpu() - began < j->cpu_ns) {
+        j->used[0] += signals_open(3 * MS);
+        pthread_sigmask(SIG_BLOCK, &all, NULL);
+        for (uint64_t from = thread_cpu(); thread_cpu() - from < 6 * MS;) {
+            burn_b(CHUNK / 8);
+        }
+        pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+    }
+    j->total_ns = thread_cpu() - began;
+    return NULL;
+}
+
+/* phases MS: a thread in which signals are open for 3 ms and blocked for 6, in turn. */
+static void do_phases(long ms, long unused)
+{
+    (void)unused;
+    struct job j = {.name = "phases", .cpu_ns = (uint64_t)ms * MS};
+    pthread_create(&j.thread, NULL, burn_in_phases, &j);
+    pthread_join(j.thread, NULL);
+    printf("phases %lu\nsignals_open %lu\n", j.total_ns, j.used[0]);
+}
+
 /* blocked MS: one thread keeps all signals blocked for a while, again and again; one does not. */
 static void do_blocked(long ms, long unused)
 {
@@ -488,9 +528,10 @@ struct mode {
 int main(int argc, char **argv)
 {
     static const struct mode modes[] = {
-        {"shares", do_shares},   {"split", do_split},   {"burst", do_burst},   {"short", do_short},
-        {"blocked", do_blocked}, {"clone", do_clone},   {"hidden", do_hidden}, {"idle", do_idle},
-        {"names", do_names},     {"kernel", do_kernel}, {"faults", do_faults},
+        {"shares", do_shares}, {"split", do_split},     {"burst", do_burst},
+        {"short", do_short},   {"blocked", do_blocked}, {"clone", do_clone},
+        {"hidden", do_hidden}, {"idle", do_idle},       {"names", do_names},
+        {"kernel", do_kernel}, {"faults", do_faults},   {"phases", do_phases},
     };
     for (size_t i = 0; argc > 2 && i < sizeof(modes) / sizeof(modes[0]); i++) {
         if (strcmp(argv[1], modes[i].name) == 0) {

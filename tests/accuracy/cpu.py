@@ -153,6 +153,18 @@ def blocked():
         spread("thread " + t, truth[t][0], run.by("cpu", thread).get(t, 0), total_sigma(1e7))
 
 
+def phases():
+    head("a thread that has signals open for 3 ms and blocked for 6, in turn, at 1,000 Hz")
+    for engine in ("timer", "perf"):
+        run = Run([host("cpu"), "phases", 1000 if QUICK else 4000],
+                  dict(NAMED, CPU_HZ=1000, CPU_ENGINE=engine))
+        truth = {k: v[0] for k, v in run.truth().items()}
+        spread(engine + ": the thread", truth["phases"], run.by("cpu", thread).get("phases", 0),
+               total_sigma(1e6))
+        sigma = share_sigma(truth["phases"], truth["signals_open"], max(sample_period(run), TICK))
+        spread(engine + ": signals open", truth["signals_open"], run.site("cpu", "signals_open"), sigma)
+
+
 def clone():
     head("threads made by clone, of which the thread library knows nothing")
     # By the name that is seen, and by one that is not: those are found by a look at all threads, once per second.
@@ -251,5 +263,5 @@ def flushes():
 
 
 def all_cases():
-    table.each(shares, equal_work, total, ranges, fine, kernel, burst, short_lives, blocked, clone,
+    table.each(shares, equal_work, total, ranges, fine, kernel, burst, short_lives, blocked, phases, clone,
                idle, names, timestamps, flushes)
