@@ -34,7 +34,8 @@
 #define LEARN_PART 16U
 
 /* Ticks are as far apart as the kernel looks at clocks, or periods are long, on average, and meet
- * the thread at random: one gap in three thousand is so many times as long. */
+ * the thread at random: one gap in three thousand is so many times as long, if it does not keep
+ * time with them. */
 #define FAR_APART 8U
 
 /* What the part on the scratch stack needs. */
@@ -71,13 +72,22 @@ static bool is_at_syscall(const ucontext_t *uc)
            (in_page <= OTP_PAGE - 2 && memcmp((const void *)pc, instruction, 2) == 0);
 }
 
+/* Whether the system call that the thread comes back from is rt_sigprocmask: by what is left of its
+ * arguments, how and the size of a mask. */
+static bool has_opened_signals(const ucontext_t *uc)
+{
+    const greg_t *g = uc->uc_mcontext.gregs;
+    return g[REG_R10] == sizeof(uint64_t) && (unsigned)g[REG_RDI] <= SIG_SETMASK &&
+           is_at_syscall(uc);
+}
+
 /*
  * How many of the periods that are due may carry what the thread is doing now. Ticks meet threads
  * at random, so on average what is true of the moment is true of the time since the tick before.
- * That is not so of time that was put off at earlier ticks, nor of more time than ticks are ever
- * apart when the thread comes out of a system call: signals were blocked until then, and who knows
- * what was done. (Elsewhere the machine stood still: that met the thread in what it is doing.) What
- * is known to have been so all the time is an exception to both.
+ * That is not so of time that was put off at earlier ticks, nor of more time than ticks are mostly
+ * apart when signals were blocked until now: who knows what was done. (Otherwise the thread came
+ * and went between ticks, or the machine stood still.) What is known to have been so all the time
+ * is an exception to both.
  */
 static uint64_t tagged_part(const struct tick *k, const struct otp_tag *tag, uint64_t due)
 {
@@ -85,7 +95,7 @@ static uint64_t tagged_part(const struct tick *k, const struct otp_tag *tag, uin
     uint64_t usual = far_apart_ns() / otp_load_relaxed(&otp_settings.cpu_period_ns);
     uint64_t old = otp_timer_due_since(t, k->since_ns, t->put_off_ns);
     uint64_t part = due > old ? due - old : 0;
-    if (part > usual && (k->signal == NULL || is_at_syscall(k->signal))) {
+    if (part > usual && (k->signal == NULL || has_opened_signals(k->signal))) {
         part = usual;
     }
     if (otp_tag_is_lasting(tag)) {
