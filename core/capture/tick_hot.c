@@ -369,11 +369,6 @@ void otp_sampled_last_tick(const struct otp_regs *regs)
         .thread = t, .call = regs, .leaf = t->last_leaf, .now_ns = otp_sys_thread_cpu_ns()};
     uint64_t mask;
     if (otp_sys_block_signals(&mask)) {
-        bool had_tags = otp_tls.span[2] != 0 || otp_tls.labels != NULL;
-        if (had_tags && otp_tls.has_span == OTP_HAS_NONE && otp_tls.has_labels == OTP_HAS_NONE &&
-            otp_timer_due(t, k.now_ns) > 0) {
-            otp_count(OTP_COUNT_LINKS, OTP_OF_CPU, 1); /* it may stand for time that had some */
-        }
         take(&k, otp_regs_sp(regs));
         otp_sys_restore_signals(mask);
     }
