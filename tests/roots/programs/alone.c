@@ -55,7 +55,7 @@ static void jump(void)
 int main(int argc, char **argv)
 {
     int status = 0;
-    burn_here(60);
+    burn_here(100);
     allocate_here(50);
     if (argc > 1) {
         puts("executed");
@@ -67,7 +67,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        burn_here(60);
+        burn_here(100);
         allocate_here(50);
         _exit(5);
     }

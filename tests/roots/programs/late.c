@@ -24,7 +24,7 @@ int main(void)
 {
     int (*run)(void);
     printf("threads at the start: %s\n", dlsym(RTLD_DEFAULT, "sem_trywait") == NULL ? "no" : "yes");
-    burn_here(60);
+    burn_here(100);
     allocate_here(50);
     for (int i = 0; i < 3; i++) {
         void *threads = load("./late_threads.so", "run_threads", &run);
@@ -32,7 +32,7 @@ int main(void)
         (void)load("./timers.so", "run_timers", &run); /* stays: a last notice may be under way */
         printf("timers %d\n", run());
         printf("unloaded %d\n", dlclose(threads));
-        burn_here(20);
+        burn_here(100);
     }
     return 6;
 }

@@ -23,7 +23,7 @@ static void *named(void *arg)
     char name[16];
     snprintf(name, sizeof(name), "worker-%d", (int)(long)arg);
     pthread_setname_np(pthread_self(), name);
-    burn_here(30);
+    burn_here(100);
     allocate_here(20);
     if ((long)arg % 2 == 1) {
         pthread_exit((void *)((long)arg * 10));

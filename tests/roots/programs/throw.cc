@@ -53,7 +53,7 @@ int main()
     }
     void *symbol = dlsym(handle, "throw_from");
     memcpy(&throws, &symbol, sizeof(throws));
-    burn_here(30);
+    burn_here(100);
     pthread_create(&ids[2], NULL, loads, NULL);
     for (int i = 0; i < 2; i++) {
         pthread_create(&ids[i], NULL, catches, NULL);

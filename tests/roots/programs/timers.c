@@ -51,7 +51,7 @@ int run_timers(void)
         while (sem_wait(&called) != 0) {
         }
     }
-    burn_here(30);
+    burn_here(100);
     if (timer_delete(a) != 0 || timer_delete(b) != 0) {
         return 4;
     }
