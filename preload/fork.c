@@ -12,11 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
 
 #include "core/base/annot.h"
-#include "core/base/atomic.h"
 #include "core/base/peek.h"
 #include "core/base/real.h"
 #include "core/capture/capture.h"
@@ -45,29 +43,10 @@ pid_t otp_fork_alone(void)
     return pid;
 }
 
-/* Whether the child begins without any handler, ours among them: the first tick would end it. */
-static bool is_without_handlers(long number, long args)
-{
-#ifdef CLONE_CLEAR_SIGHAND
-    struct clone_args known;
-    return number == SYS_clone3 && otp_peek_one(&known, (uintptr_t)args, CLONE_ARGS_SIZE_VER0) &&
-           (known.flags & CLONE_CLEAR_SIGHAND) != 0;
-#else
-    return false;
-#endif
-}
-
 long otp_syscall_fork(long number, long a, long b, long c, long d, long e)
 {
     struct otp_fork f;
     otp_real_init();
-    if (is_without_handlers(number, a)) {
-        long r = otp_real.syscall(number, a, b, c, d, e);
-        if (r == 0) {
-            otp_store_release(&otp_capture_state, OTP_CAPTURE_ENDED); /* in the child alone */
-        }
-        return r;
-    }
     otp_engine_before_fork(&f);
     long r = otp_real.syscall(number, a, b, c, d, e);
     otp_engine_after_fork(&f, r == 0);

@@ -124,8 +124,7 @@ void otp_perf_forget(void)
         otp_store_relaxed(&t->perf_fd, 0);
     }
     for (size_t i = 0; i < OTP_PERF_FDS; i++) {
-        if (otp_load_relaxed(&otp_perf_cookies[i]) !=
-            0) { /* a child of fork copies no page for it */
+        if (otp_load_relaxed(&otp_perf_cookies[i]) != 0) { /* a page not written is not copied */
             otp_store_relaxed(&otp_perf_cookies[i], 0);
         }
     }

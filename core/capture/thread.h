@@ -61,7 +61,7 @@ struct otp_thread {
     struct otp_pace pace[2]; /* the one in force, which due names, and the one before or after it */
     uint64_t due;            /* epoch of the pace, ends of its periods told; atomic, see timer.h */
     uint64_t timer_seen_ns;  /* reading of its CPU clock up to which the timer's ticks have told
-                                whose  the time is; see tick_hot.c */
+                                whose the time is; see tick_hot.c */
     uint64_t user_us;        /* that it had used at the timer's last tick, in a thread with a */
     uint64_t system_us;      /* perf event */
     uint64_t put_off_ns;     /* reading of it at the last tick that could not be booked */

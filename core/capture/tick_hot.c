@@ -45,18 +45,19 @@ struct tick {
     const struct otp_regs *call; /* this */
     struct otp_unwind *unwind;
     uint32_t depth; /* that it found */
-    uint64_t
-        since_ns;    /* readings of the thread's CPU clock: it stands for what is due of the time */
-    uint64_t now_ns; /* between these two; of all time up to the second if the first is 0 */
-    uintptr_t leaf;  /* function to put below the stack; 0: none */
+    /* Readings of the thread's CPU clock: it stands for what is due of the time between them, of
+     * all time up to the second if the first is 0. */
+    uint64_t since_ns;
+    uint64_t now_ns;
+    uintptr_t leaf; /* function to put below the stack; 0: none */
 };
 
-/* As much as a tick that came when it could ever stands for. */
-static uint64_t far_apart_ns(void)
+/* How far ticks of timers are apart. */
+static uint64_t apart_ns(void)
 {
     uint64_t period_ns = otp_load_relaxed(&otp_settings.cpu_period_ns);
     uint64_t tick_ns = otp_settings.kernel_tick_ns;
-    return FAR_APART * (period_ns > tick_ns ? period_ns : tick_ns);
+    return period_ns > tick_ns ? period_ns : tick_ns;
 }
 
 /* Whether the thread comes back from a system call, or begins an interrupted one again. */
@@ -92,7 +93,7 @@ static bool has_opened_signals(const ucontext_t *uc)
 static uint64_t tagged_part(const struct tick *k, const struct otp_tag *tag, uint64_t due)
 {
     const struct otp_thread *t = k->thread;
-    uint64_t usual = far_apart_ns() / otp_load_relaxed(&otp_settings.cpu_period_ns);
+    uint64_t usual = FAR_APART * apart_ns() / otp_load_relaxed(&otp_settings.cpu_period_ns);
     uint64_t old = otp_timer_due_since(t, k->since_ns, t->put_off_ns);
     uint64_t part = due > old ? due - old : 0;
     if (part > usual && (k->signal == NULL || has_opened_signals(k->signal))) {
@@ -109,7 +110,7 @@ static uint64_t tagged_part(const struct tick *k, const struct otp_tag *tag, uin
 /* What a tick sees is true of the time since the tick before, if it did not come too late. */
 static void note_seen(uint64_t now_ns, uint64_t put_off_ns)
 {
-    uint64_t far_ns = far_apart_ns();
+    uint64_t far_ns = FAR_APART * apart_ns();
     uint64_t far = now_ns > far_ns ? now_ns - far_ns : 0;
     otp_labels_note_seen(put_off_ns > far ? put_off_ns : far);
 }
@@ -264,9 +265,9 @@ static uint64_t tick_time(const struct otp_thread *t, uint64_t now_ns, bool is_p
 }
 
 /*
- * What a tick stands for in a thread without one: what is due. Where periods are shorter than the
- * kernel's ticks are apart, up to that tick: if it waited for a call's end, or for signals to open,
- * the rest is the next one's, wherever that is.
+ * What a tick stands for in a thread without a perf event: what is due. Where periods are shorter
+ * than the kernel's ticks are apart, up to that tick: if it waited for a call's end, or for signals
+ * to open, the rest is the next one's, wherever that is.
  */
 static void take_all(struct tick *k, const ucontext_t *uc)
 {
@@ -296,9 +297,7 @@ static void share_out(struct tick *k, const ucontext_t *uc, bool is_timer)
     struct otp_thread *t = k->thread;
     uint64_t now_ns = k->now_ns;
     uint64_t period_ns = otp_load_relaxed(&otp_settings.cpu_period_ns);
-    uint64_t tick_ns = otp_settings.kernel_tick_ns;
-    uint64_t apart_ns = period_ns > tick_ns ? period_ns : tick_ns;
-    bool is_behind = otp_timer_due(t, now_ns) * period_ns > TICKS_BEHIND * apart_ns;
+    bool is_behind = otp_timer_due(t, now_ns) * period_ns > TICKS_BEHIND * apart_ns();
     if (is_timer) {
         bool is_fault = was_in_kernel(t);
         bool is_call = is_at_syscall(uc);
@@ -312,7 +311,7 @@ static void share_out(struct tick *k, const ucontext_t *uc, bool is_timer)
     } else if (is_behind) {
         t->timer_seen_ns = now_ns;
     } else {
-        uint64_t settled_ns = now_ns > apart_ns ? now_ns - apart_ns : 0;
+        uint64_t settled_ns = now_ns > apart_ns() ? now_ns - apart_ns() : 0;
         k->now_ns = settled_ns < t->timer_seen_ns ? settled_ns : t->timer_seen_ns;
     }
 }

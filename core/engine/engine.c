@@ -237,10 +237,10 @@ static void begin_in_child(void)
     otp_settings.pid = otp_engine.pid;
     otp_worker_forget();
     if (otp_settings.is_perf_used || otp_settings.wants_perf) {
-        otp_perf_forget(); /* the parent's worker has them; until there is a worker here timers tick
-                            */
+        otp_perf_forget(); /* the parent's worker has them: timers tick until there is one here */
     }
     otp_thread_forget_others();
+    otp_signals_check_tick(); /* the child may have begun without handlers (CLONE_CLEAR_SIGHAND) */
     otp_alloc_after_fork();
     seed_ledger();
     otp_cost_forget();
