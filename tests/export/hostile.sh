@@ -3,24 +3,9 @@
 # hostile.sh: OTLP outputs and servers of every kind of manners. Whatever a server does, the program's output,
 # status and time are its own, nothing is sent twice that was answered, and what is lost is said.
 . "$(dirname "$0")/../common.sh"
+. "$(dirname "$0")/../servers.sh"
 host busy
 busy=$host
-
-# server TEMPER [CERTIFICATE KEY]: starts it in $d/server; $port.
-server() {
-    mkdir -p "$d/server"
-    rm -f "$d/server/port" "$d/server/requests"
-    "$python" "$here/server.py" "$d/server" "$@" 2> "$d/server.err" &
-    server=$!
-    pids="$pids $server"
-    wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
-    port=$(cat "$d/server/port")
-}
-
-stop_server() {
-    kill "$server" 2> /dev/null
-    wait "$server" 2> /dev/null
-}
 
 # run OUTPUT MILLISECONDS [SETTING…]: the program, profiled into OUTPUT and a file, for so long and until there are $least
 # files in $folder, which is that of the flushes. The end of the process may wait for 30 s, and one request for 10 min: when it comes sooner, that is not because of
@@ -43,14 +28,6 @@ run() {
 # ends_within MILLISECONDS: from the program's last line to the end of its process
 ends_within() {
     between "ms to the end of the process" 0 "$1" "$(cat "$d/end")"
-}
-
-requests() {
-    if [ -f "$d/server/requests" ]; then wc -l < "$d/server/requests"; else echo 0; fi
-}
-
-distinct() {
-    cut -d ' ' -f 3 "$d/server/requests" 2> /dev/null | sort -u | wc -l
 }
 
 says() {

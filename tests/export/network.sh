@@ -4,24 +4,12 @@
 # another user, closed descriptors, a network of its own, children. No thread of the program waits for any of it
 # (busy.c sees to that), and what was told is delivered or kept.
 . "$(dirname "$0")/../common.sh"
+. "$(dirname "$0")/../servers.sh"
 host busy
 busy=$host
 host changes
 changes=$host
 chmod 755 "$work"
-
-server() { # [TEMPER]: starts it in $d/server; $port
-    mkdir -p "$d/server"
-    "$python" "$here/server.py" "$d/server" "${1:-answers:200}" 2> "$d/server.err" &
-    server=$!
-    pids="$pids $server"
-    wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
-    port=$(cat "$d/server/port")
-}
-
-distinct() {
-    cut -d ' ' -f 3 "$d/server/requests" 2> /dev/null | sort -u | wc -l
-}
 
 flushes() {
     flushes=$(find "$p" -type f | wc -l)
@@ -107,25 +95,25 @@ if [ "$(id -u)" != 0 ]; then
 fi
 for what in root user descriptors fork; do
     begin "$what: everything arrives, over one way and the other"
-    server
+    server answers:200
     changing $what "http://localhost:$port" OTELPROF_SHUTDOWN_TIMEOUT=30s
     equal "requests" "$flushes" "$(distinct)"
     equal "standard error" "" "$(cat "$d/prof.err")"
     [ $what != fork ] || equal "processes" 2 "$(find "$p" -type f | sed 's|.*/||; s/-.*//' | sort -u | wc -l)"
-    kill "$server"
+    stop_server
     rm -rf "$d/server" "$p"
     mkdir "$p"
     server h2:status=0
     changing $what "grpc://localhost:$port" OTELPROF_SHUTDOWN_TIMEOUT=30s
     equal "calls" "$flushes" "$(distinct)"
     equal "standard error" "" "$(cat "$d/prof.err")"
-    kill "$server"
+    stop_server
     strict
     end
 done
 
 begin "net: what cannot be delivered any more is kept, and delivered from outside"
-server
+server answers:200
 changing net "http://127.0.0.1:$port" OTELPROF_SHUTDOWN_TIMEOUT=300ms OTELPROF_SPOOL="$d/spool"
 kept=$(find "$d/spool" -name '*.otlp' | wc -l)
 between "messages in the spool" 1 "$flushes" "$kept"
@@ -134,7 +122,7 @@ grep -q '127.0.0.1' "$d/prof.err" || bad "nothing is said: $(cat "$d/prof.err")"
 equal "distinct requests" "$flushes" "$(distinct)"
 equal "messages left" 0 "$(find "$d/spool" -name '*.otlp' | wc -l)"
 strict
-kill "$server"
+stop_server
 end
 
 finish

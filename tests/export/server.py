@@ -8,6 +8,7 @@ Writes FOLDER/port when it listens and one line per request to FOLDER/requests: 
 SHA-256 of the body, and the profile's headers worth looking at. Bodies that got a 2xx answer are kept as
 FOLDER/N.body. Of gRPC calls, FOLDER/metadata has a line "name: value" for each header and an empty one behind a call's,
 if Python's hpack is installed. FOLDER/connections has a byte for each connection. Ends by itself after two minutes.
+SERVER_PORT, a variable, asks for that port.
 
 answers:A,B,...  the requests get these in turn, the last one again and again. An answer is a status with
                  optional headers and body: 503;Retry-After: 2;=body (=hex:0a00 for bytes)
@@ -304,7 +305,7 @@ def main():
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if temper == "deaf":
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-    listener.bind(("127.0.0.1", 0))
+    listener.bind(("127.0.0.1", int(os.environ.get("SERVER_PORT") or 0)))
     listener.listen(64)
     with open(os.path.join(folder, "port.new"), "w") as f:
         f.write("%d\n" % listener.getsockname()[1])

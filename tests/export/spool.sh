@@ -2,37 +2,29 @@
 # SPDX-License-Identifier: Apache-2.0
 # spool.sh: what cannot be delivered outlives the process, arrives later, and arrives once.
 . "$(dirname "$0")/../common.sh"
+. "$(dirname "$0")/../servers.sh"
 host busy
 busy=$host
 
-# server TEMPER [PORT]
-server() {
-    mkdir -p "$d/server"
-    rm -f "$d/server/port"
-    "$python" "$here/server.py" "$d/server" "$1" 2> "$d/server.err" &
-    server=$!
-    pids="$pids $server"
-    wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
-    port=$(cat "$d/server/port")
-}
-
-stop_server() {
-    kill "$server" 2> /dev/null
-    wait "$server" 2> /dev/null
-}
-
-# run PORT MILLISECONDS [SETTING…]: for so long and until there are $least files in $folder; how long the end may wait for a
-# server is $patience: not long where none takes anything
+# program OUTPUT MILLISECONDS [SETTING…]: for so long and until there are $least files in $folder; how long the end may wait
+# for a server is $patience: not long where none takes anything
 least=0 folder= patience=500ms
-run() {
-    to=$1 span=$2
+program() {
+    output=$1 span=$2
     shift 2
-    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="http://127.0.0.1:$to,file:$p/%p-%n.otlp" \
-        OTELPROF_HEAP_INTERVAL=4k OTELPROF_SHUTDOWN_TIMEOUT=$patience OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler \
-        OTEL_EXPORTER_OTLP_TIMEOUT=60000 "$@" "$busy" "$span" "${folder:-$p}" "$least"
+    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$output,file:$p/%p-%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
+        OTELPROF_SHUTDOWN_TIMEOUT=$patience OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler "$@" \
+        "$busy" "$span" "${folder:-$p}" "$least"
     equal "exit status" 3 $?
     equal "output" "done" "$(cat "$d/prof.out")"
     least=0 folder= patience=500ms
+}
+
+# run PORT MILLISECONDS [SETTING…]: the same by HTTP
+run() {
+    to=http://127.0.0.1:$1 span=$2
+    shift 2
+    program "$to" "$span" OTEL_EXPORTER_OTLP_TIMEOUT=60000 "$@"
 }
 
 spooled() {
@@ -41,14 +33,6 @@ spooled() {
 
 made() {
     find "$p" -type f | wc -l
-}
-
-distinct() {
-    cut -d ' ' -f 3 "$d/server/requests" 2> /dev/null | sort -u | wc -l
-}
-
-requests() {
-    if [ -f "$d/server/requests" ]; then wc -l < "$d/server/requests"; else echo 0; fi
 }
 
 # Every message that was made is one of the bodies that the server took.
@@ -75,22 +59,12 @@ server answers:503
 run "$port" 400 OTELPROF_INTERVAL=200ms
 equal "files" "$(made)" "$(spooled)"
 [ "$(spooled)" -gt 0 ] || bad "nothing is in the spool"
-kill "$server"
-wait "$server" 2> /dev/null
-rm -f "$d/server/requests"
-first=$port
-"$python" - "$here/server.py" "$d/server" "$first" << 'END' > "$d/patched.py"
-import sys
-print(open(sys.argv[1]).read().replace('("127.0.0.1", 0)', '("127.0.0.1", %s)' % sys.argv[3]))
-END
-rm -f "$d/server/port"
-"$python" "$d/patched.py" "$d/server" answers:200 2> "$d/server.err" &
-server=$!
-pids="$pids $server"
-wait_for 20 test -s "$d/server/port" || bad "$(cat "$d/server.err")"
+stop_server
+at=$port
+server answers:200
 patience=30s
 folder=$d/spool least=empty
-run "$first" 100 OTELPROF_INTERVAL=200ms
+run "$port" 100 OTELPROF_INTERVAL=200ms
 equal "files" 0 "$(spooled)"
 equal "requests" "$(made)" "$(requests)"
 equal "distinct" "$(made)" "$(distinct)"
@@ -132,15 +106,8 @@ run "$port" 100 OTELPROF_INTERVAL=100ms
 n=$(spooled)
 [ "$n" -ge 5 ] || bad "only $n files"
 stop_server
-rm -f "$d/server/requests" "$d/server/port"
-"$python" - "$here/server.py" "$d/server" "$port" << 'END' > "$d/patched.py"
-import sys
-print(open(sys.argv[1]).read().replace('("127.0.0.1", 0)', '("127.0.0.1", %s)' % sys.argv[3]))
-END
-"$python" "$d/patched.py" "$d/server" answers:200 2> "$d/server.err" &
-server=$!
-pids="$pids $server"
-wait_for 20 test -s "$d/server/port" || bad "$(cat "$d/server.err")"
+at=$port
+server answers:200
 for i in 1 2 3; do
     env LD_PRELOAD="$lib" OTELPROF_OUTPUT="http://127.0.0.1:$port,file:$p/%p-%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
         OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler OTELPROF_INTERVAL=200ms OTELPROF_SHUTDOWN_TIMEOUT=30s \
@@ -194,18 +161,6 @@ stop_receive() {
     wait "$receiver" || bad "the receiver lost something: $(cat "$d/receive.out")"
 }
 
-# program OUTPUT MILLISECONDS [SETTING…]; $least, $folder and $patience as of run
-program() {
-    to=$1 span=$2
-    shift 2
-    run_to "$d/prof" env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$to,file:$p/%p-%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
-        OTELPROF_SPOOL="$d/spool" OTEL_SERVICE_NAME=spooler OTELPROF_INTERVAL=100ms \
-        OTELPROF_SHUTDOWN_TIMEOUT=$patience "$@" "$busy" "$span" "${folder:-$p}" "$least"
-    equal "exit status" 3 $?
-    equal "output" "done" "$(cat "$d/prof.out")"
-    least=0 folder= patience=500ms
-}
-
 for kind in tcp unix; do
     begin "$kind: what nobody took is in the spool, and arrives with the next process, once"
     case $kind in
@@ -213,12 +168,12 @@ for kind in tcp unix; do
     unix) to=unix:$d/socket ;;
     esac
     least=2
-    program "$to" 100
+    program "$to" 100 OTELPROF_INTERVAL=100ms
     equal "files" "$(made)" "$(spooled)"
     [ "$(made)" -ge 2 ] || bad "only $(made) flushes"
     receive "$to"
     folder=$d/spool least=empty patience=30s
-    program "$to" 100
+    program "$to" 100 OTELPROF_INTERVAL=100ms
     equal "files left" 0 "$(spooled)"
     stop_receive
     same_ids "$p" "$d/stored"
@@ -228,11 +183,11 @@ done
 begin "a receiver that is stopped: what it has not read is in the spool"
 receive "unix:$d/socket"
 kill -STOP "$receiver"
-program "unix:$d/socket" 300
+program "unix:$d/socket" 300 OTELPROF_INTERVAL=100ms
 [ "$(spooled)" -ge 1 ] || bad "nothing is in the spool"
 kill -CONT "$receiver"
 folder=$d/spool least=empty patience=30s
-program "unix:$d/socket" 100
+program "unix:$d/socket" 100 OTELPROF_INTERVAL=100ms
 equal "files left" 0 "$(spooled)"
 stop_receive
 # What the kernel held comes as well; the receiver knows it by its ids.
@@ -246,15 +201,15 @@ n=$(spooled)
 [ "$n" -ge 3 ] || bad "only $n files"
 touch "$d/spool/readme"
 one=$(ls "$d/spool" | head -n 1)
-fifo=$(echo "$one" | sed 's/-[0-9]*-\([0-9]*[.]\)/-77777-\1/') folder=$(echo "$one" | sed 's/-[0-9]*-\([0-9]*[.]\)/-88888-\1/')
+fifo=$(echo "$one" | sed 's/-[0-9]*-\([0-9]*[.]\)/-77777-\1/') inner=$(echo "$one" | sed 's/-[0-9]*-\([0-9]*[.]\)/-88888-\1/')
 mkfifo "$d/spool/$fifo"
-mkdir "$d/spool/$folder"
+mkdir "$d/spool/$inner"
 receive tcp:127.0.0.1:0
 "$tool" send -o "$address" "$d/spool" > "$d/send.out" 2> "$d/send.err"
 equal "exit status" 0 $?
 grep -q "^$n files with .* sent, 3 others left alone$" "$d/send.out" || bad "$(cat "$d/send.out")"
-equal "told to be no files" "$fifo $folder" "$(sed -n 's|.*/\(.*\): this is no file.*|\1|p' "$d/send.err" | sort | tr '\n' ' ' | sed 's/ $//')"
-rmdir "$d/spool/$folder"
+equal "told to be no files" "$fifo $inner" "$(sed -n 's|.*/\(.*\): this is no file.*|\1|p' "$d/send.err" | sort | tr '\n' ' ' | sed 's/ $//')"
+rmdir "$d/spool/$inner"
 rm "$d/spool/$fifo"
 equal "files left" readme "$(ls "$d/spool")"
 stop_receive

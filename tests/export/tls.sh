@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tls.sh: outputs over TLS. Only a server with a valid certificate for the right name gets anything.
 . "$(dirname "$0")/../common.sh"
+. "$(dirname "$0")/../servers.sh"
 host busy
 busy=$host
 command -v openssl > /dev/null || {
@@ -56,14 +57,8 @@ openssl req -x509 -newkey rsa:1024 -nodes -keyout weak.key -out weak.pem -days 3
 echo "no certificate" > empty.pem
 
 wants= # what the server wants of clients: see server.py
-server() { # TEMPER NAME
-    mkdir -p "$d/server"
-    "$python" "$here/server.py" "$d/server" "$1" ${2:+"$work/pki/$2.pem" "$work/pki/$2.key"} ${wants:+"$wants"} \
-        2> "$d/server.err" &
-    server=$!
-    pids="$pids $server"
-    wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
-    port=$(cat "$d/server/port")
+tls_server() { # TEMPER [NAME]
+    server "$1" ${2:+"$work/pki/$2.pem" "$work/pki/$2.key"} ${wants:+"$wants"}
 }
 
 run() { # OUTPUT [SETTING…]; goes on until something is in $folder, when that is set
@@ -86,10 +81,6 @@ troubled() {
     equal "standard error" "" "$(cat "$d/prof.err")"
 }
 
-requests() {
-    if [ -f "$d/server/requests" ]; then wc -l < "$d/server/requests"; else echo 0; fi
-}
-
 folder=
 ca=OTEL_EXPORTER_OTLP_CERTIFICATE
 
@@ -98,11 +89,11 @@ accepted() {
     begin "$1"
     url=$2 cert=$3 temper=$4
     shift 4
-    server "$temper" "$cert"
+    tls_server "$temper" "$cert"
     run "$url:$port" "$ca=$work/pki/ca.pem" "$@"
     equal "standard error" "" "$(cat "$d/prof.err")"
     equal "requests" "$flushes" "$(requests)"
-    kill "$server"
+    stop_server
     end
 }
 
@@ -111,11 +102,11 @@ refused() {
     begin "$1"
     url=$2 cert=$3 words=$4
     shift 4
-    server answers:200 "$cert"
+    tls_server answers:200 "$cert"
     troubled "$url:$port" "$@"
     grep -qF -- "$words" "$d/log/said" || bad "the log does not say '$words': $(head -c 400 "$d/log/said")"
     equal "requests" 0 "$(requests)"
-    kill "$server"
+    stop_server
     end
 }
 
@@ -165,26 +156,26 @@ wants=
 # gRPC without a scheme: over TLS, unless it is said otherwise.
 for variable in INSECURE PROFILES_INSECURE; do
     begin "gRPC to HOST:PORT with $variable=true goes without TLS"
-    server h2:status=0
+    tls_server h2:status=0
     run otlp "${e}_ENDPOINT=localhost:$port" ${e}_PROTOCOL=grpc "${e}_$variable=true"
     equal "standard error" "" "$(cat "$d/prof.err")"
     equal "requests" "$flushes" "$(requests)"
-    kill "$server"
+    stop_server
     end
 done
 begin "gRPC to HOST:PORT goes over TLS"
-server h2:status=0 good
+tls_server h2:status=0 good
 run otlp "${e}_ENDPOINT=localhost:$port" ${e}_PROTOCOL=grpc "$trust"
 equal "standard error" "" "$(cat "$d/prof.err")"
 equal "requests" "$flushes" "$(requests)"
-kill "$server"
+stop_server
 end
 begin "gRPC to HOST:PORT does not go without TLS"
-server h2:status=0
+tls_server h2:status=0
 troubled otlp "${e}_ENDPOINT=localhost:$port" ${e}_PROTOCOL=grpc "$trust"
 grep -qF "cannot agree on TLS" "$d/log/said" || bad "the log does not say so: $(head -c 400 "$d/log/said")"
 equal "requests" 0 "$(requests)"
-kill "$server"
+stop_server
 end
 
 # What a scheme says counts before the variable.
@@ -211,7 +202,7 @@ END
 for files in "client.pem client.key" "both.pem both.pem"; do
     begin "a client's key is nowhere: $files"
     wants=$work/pki/ca.pem
-    server answers:200 good
+    tls_server answers:200 good
     wants=
     mkdir "$d/go"
     env LD_PRELOAD="$lib" OTELPROF_OUTPUT="https://localhost:$port,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
@@ -230,7 +221,7 @@ for files in "client.pem client.key" "both.pem both.pem"; do
     wait "$program"
     equal "exit status" 3 $?
     grep -qF "$secret" "$d/prof.err" "$p"/* && bad "it is in the log or in a profile"
-    kill "$server"
+    stop_server
     end
 done
 
@@ -239,7 +230,7 @@ system=/etc/ssl/certs/ca-certificates.crt
 if [ "$(id -u)" = 0 ] && [ -e $system ] && unshare -m true 2> /dev/null; then
     for kind in https grpcs; do
         begin "an authority that the system trusts: $kind"
-        case $kind in https) server answers:200 good ;; *) server h2:status=0 good ;; esac
+        case $kind in https) tls_server answers:200 good ;; *) tls_server h2:status=0 good ;; esac
         cat $system "$work/pki/ca.pem" > "$d/list"
         run_to "$d/prof" unshare -m sh -c 'mount --bind "$1" "$2" && shift 2 && exec "$@"' sh "$d/list" $system \
             env LD_PRELOAD="$lib" OTELPROF_OUTPUT="$kind://localhost:$port,file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
@@ -247,7 +238,7 @@ if [ "$(id -u)" = 0 ] && [ -e $system ] && unshare -m true 2> /dev/null; then
         equal "exit status" 3 $?
         equal "standard error" "" "$(cat "$d/prof.err")"
         equal "requests" "$(find "$p" -type f | wc -l)" "$(requests)"
-        kill "$server"
+        stop_server
         end
     done
 else
@@ -257,10 +248,10 @@ else
 fi
 
 begin "silence in the middle of the handshake"
-server deaf
+tls_server deaf
 troubled "https://localhost:$port" "$trust" OTEL_EXPORTER_OTLP_TIMEOUT=300
 between "ms to the end of the process" 0 4000 "$(cat "$d/end")"
-kill "$server"
+stop_server
 end
 
 finish

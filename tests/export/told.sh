@@ -2,18 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # told.sh: what a gRPC server is told with a call, and what later profiles tell of those that were lost.
 . "$(dirname "$0")/../common.sh"
+. "$(dirname "$0")/../servers.sh"
 host busy
 busy=$host
 "$python" -c 'import hpack' 2> /dev/null || sh "$top/tools/dev/apt_packages.sh" python3-hpack > /dev/null 2>&1
-
-server() { # TEMPER [CERTIFICATE KEY]
-    mkdir -p "$d/server"
-    "$python" "$here/server.py" "$d/server" "$@" 2> "$d/server.err" &
-    server=$!
-    pids="$pids $server"
-    wait_for 20 test -s "$d/server/port" || bad "the server does not start: $(cat "$d/server.err")"
-    port=$(cat "$d/server/port")
-}
 
 # run OUTPUT FLUSHES [SETTING…]
 run() {
@@ -24,10 +16,6 @@ run() {
     equal "exit status" 3 $?
     equal "output" "done" "$(cat "$d/prof.out")"
     flushes=$(find "$p" -type f | wc -l)
-}
-
-requests() {
-    if [ -f "$d/server/requests" ]; then wc -l < "$d/server/requests"; else echo 0; fi
 }
 
 lost() { # what the last flush says of messages that were not delivered
@@ -58,7 +46,7 @@ for compression in none gzip; do
         else
             equal "calls with the encoding" "$flushes" "$(grep -cx 'grpc-encoding: gzip' "$d/server/metadata")"
         fi
-        kill "$server"
+        stop_server
     else
         skip "Python's hpack is not installed"
     fi
@@ -78,7 +66,7 @@ for url in http grpc https grpcs; do
     run "$url://localhost:$port" 6 OTEL_EXPORTER_OTLP_CERTIFICATE="$work/own.pem"
     equal "requests" "$flushes" "$(requests)"
     equal "connections" . "$(cat "$d/server/connections")"
-    kill "$server"
+    stop_server
     end
 done
 begin "a server that says good-bye after each call has a connection for each"
@@ -86,7 +74,7 @@ server h2:goaway-after
 run "grpc://localhost:$port" 4
 equal "requests" "$flushes" "$(requests)"
 equal "connections" "$flushes" "$(wc -c < "$d/server/connections")"
-kill "$server"
+stop_server
 end
 
 # Three are refused for good, and those that come after them say so.
@@ -97,7 +85,7 @@ for kind in http grpc; do
     equal "requests" "$flushes" "$(requests)"
     equal "messages that were lost" 3 "$(lost)"
     strict
-    kill "$server"
+    stop_server
     end
 done
 
@@ -106,7 +94,7 @@ server answers:503,200
 run "http://127.0.0.1:$port" 5
 equal "requests" $((flushes + 1)) "$(requests)"
 equal "messages that were lost" 0 "$(lost)"
-kill "$server"
+stop_server
 end
 
 # What waits for somebody who never comes takes no more than its part of 1 MiB: the newest are kept, the others counted,
@@ -133,7 +121,7 @@ peak() { # TEMPER: $peak in KiB
         OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_LOG=none "$busy" 100 "$p" 8
     equal "exit status" 3 $?
     peak=$(cut -d ' ' -f 2 "$d/usage")
-    kill "$server"
+    stop_server
 }
 begin "answers without end: memory is that of good answers"
 peak answers:200
