@@ -173,7 +173,7 @@ $(GEN)/proto/%.pb-c.c $(GEN)/proto/%.pb-c.h: proto/%.proto $(PROTO_SRC)
 $(O)/preload/memory_hot.o: private OTP_FLAGS += -ffreestanding -fno-builtin \
     $(if $(IS_CLANG),,-fno-tree-loop-distribute-patterns) $(if $(SANITIZED),-fno-sanitize=all)
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(TOOL_OBJ) $(HELP_OBJ) $(UNIT_OBJ))
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(TOOL_OBJ) $(HELP_OBJ) $(UNIT_OBJ)) $(wildcard $(O)/tests/fuzz/*.d)
 
 # ---- the libraries inside the library ------------------------------------------------------------
 

@@ -10,8 +10,8 @@
  */
 #include "core/api/otelprof.h"
 #include "tests/context/block.h"
+#include "tests/worker.h"
 
-#include <dirent.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,26 +86,6 @@ static void run(unsigned char id, uint64_t ns)
 }
 
 /* ---- holding the profiler's thread ---- */
-
-static int worker(void)
-{
-    DIR *tasks = opendir("/proc/self/task");
-    int found = 0;
-    for (struct dirent *e; tasks != NULL && (e = readdir(tasks)) != NULL;) {
-        char path[300];
-        char name[32] = "";
-        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
-        FILE *f = fopen(path, "r");
-        if (f != NULL) {
-            if (fgets(name, sizeof(name), f) != NULL && strcmp(name, "otelprof\n") == 0) {
-                found = atoi(e->d_name);
-            }
-            fclose(f);
-        }
-    }
-    closedir(tasks);
-    return found;
-}
 
 /* Holds the thread that it is told of until it is told again. */
 static void help(void)
@@ -202,7 +182,7 @@ static void scene(void)
     int tid = 0;
     while (otelprof_version()[0] != '\0' && tid == 0) {
         burn(SHORT_NS);
-        tid = worker();
+        tid = worker_thread();
     }
     for (int round = 0; round < 2; round++) {
         uint64_t begin = cpu_ns();
@@ -238,7 +218,7 @@ __attribute__((noinline)) static void go_down(int depth)
 
 int main(int argc, char **argv)
 {
-    check(argc > 1, "late full|blocked|loaded [lasting]");
+    check(argc > 1, "overdue full|blocked|loaded [lasting]");
     how = argv[1];
     is_lasting = argc > 2;
     start_helper();

@@ -3,8 +3,8 @@
 # overdue.sh: time for which no tick could be booked is no span's that did not have it, and is told all the same.
 . "$(dirname "$0")/../common.sh"
 
-# run_late HOW...: $d/sums has span, microseconds by its own clock, and by the profile, one a line
-run_late() {
+# run_overdue HOW...: $d/sums has span, microseconds by its own clock, and by the profile, one a line
+run_overdue() {
     prof "$host" "$@"
     equal "exit status" 0 "$status"
     same_file /dev/null "$d/prof.err" "standard error"
@@ -33,7 +33,7 @@ for engine in timer auto; do
     begin "time put off while the ring is full, $engine"
     host overdue -I"$top"
     settings="OTELPROF_CPU_HZ=1000 OTELPROF_CPU_ENGINE=$engine OTELPROF_TIMESTAMPS=true OTELPROF_FOLLOW_FORK=false"
-    run_late full
+    run_overdue full
     # shellcheck disable=SC2046
     [ "$(judge note-of cpu otelprof.dropped.ring_full $(files))" -gt 20 ] || bad "the ring was not full"
     equal "time of spans that had no room" 0 "$(of 2 3)"
@@ -44,7 +44,7 @@ for engine in timer auto; do
 
     begin "time for which signals were blocked, $engine"
     settings="OTELPROF_CPU_HZ=1000 OTELPROF_CPU_ENGINE=$engine OTELPROF_FOLLOW_FORK=false"
-    run_late blocked
+    run_overdue blocked
     equal "time of spans that had no tick" 0 "$(of 2 3)"
     at_most 180000 # 8 ticks of a kernel that has 100 a second, twice
     # shellcheck disable=SC2046
@@ -54,7 +54,7 @@ for engine in timer auto; do
     for how in full blocked; do
         begin "a span that goes on through all of it keeps its time: $how, $engine"
         settings="OTELPROF_CPU_HZ=1000 OTELPROF_CPU_ENGINE=$engine OTELPROF_FOLLOW_FORK=false OTELPROF_TIMESTAMPS=true"
-        run_late "$how" lasting
+        run_overdue "$how" lasting
         between "microseconds of it" $(($(of 4 2) * 93 / 100)) $(($(of 4 2) * 107 / 100)) "$(of 4 3)"
         # shellcheck disable=SC2046
         equal "samples whose span is not known" "" "$(judge note-of cpu otelprof.dropped.links $(files))"
@@ -64,7 +64,7 @@ done
 
 begin "allocations leave room for ticks"
 settings="OTELPROF_CPU_HZ=200 OTELPROF_TIMESTAMPS=true OTELPROF_FOLLOW_FORK=false OTELPROF_HEAP_INTERVAL=1"
-run_late loaded
+run_overdue loaded
 # shellcheck disable=SC2046
 equal "ticks put off" "" "$(judge note-of cpu otelprof.dropped.ring_full $(files))"
 between "microseconds of spans while the ring was loaded" 40000 140000 "$(of 5 3)"

@@ -10,17 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define BYTES 4096
-#ifndef PR_SET_VMA
-#define PR_SET_VMA 0x53564d41
-#define PR_SET_VMA_ANON_NAME 0
-#endif
+#include "../otel_ctx.h"
 
 static volatile unsigned sink;
 static unsigned char payload[256];
@@ -43,27 +37,15 @@ static void put(const char *key, const char *value)
 
 static void publish(void)
 {
-    int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
-    if (fd < 0 || ftruncate(fd, BYTES) != 0) {
-        abort();
-    }
-    unsigned char *m = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-    close(fd);
-    (void)madvise(m, BYTES, MADV_DONTFORK);
+    struct otel_ctx *c = otel_ctx_map();
+    unsigned char *out = (unsigned char *)c + OTEL_CTX_PAYLOAD;
     put("service.name", "from-context");
     put("service.version", "7");
     put("team", "blue");
-    m[64] = 0x0a; /* resource = 1 */
-    m[65] = (unsigned char)payload_len;
-    memcpy(m + 66, payload, payload_len);
-    uint32_t numbers[2] = {2, (uint32_t)payload_len + 2};
-    uint64_t words[2] = {1, (uint64_t)(uintptr_t)(m + 64)};
-    memcpy(m, "OTEL_CTX", 8);
-    memcpy(m + 8, numbers, 8);
-    memcpy(m + 24, &words[1], 8);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    memcpy(m + 16, &words[0], 8);
-    (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, m, BYTES, "OTEL_CTX");
+    out[0] = 0x0a; /* resource = 1 */
+    out[1] = (unsigned char)payload_len;
+    memcpy(out + 2, payload, payload_len);
+    otel_ctx_publish(c, payload_len + 2, 1);
 }
 
 static void work_until(const char *file)

@@ -2,18 +2,9 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "sdk.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
-#define BYTES 4096
-
-#ifndef PR_SET_VMA
-#define PR_SET_VMA 0x53564d41
-#define PR_SET_VMA_ANON_NAME 0
-#endif
+#include "../otel_ctx.h"
 
 extern __thread struct sdk_record *otel_thread_ctx_v1;
 __thread struct sdk_record *otel_thread_ctx_v1 __attribute__((visibility("default")));
@@ -24,15 +15,7 @@ static __thread struct sdk_record records[2];
 #endif
 static __thread unsigned turn;
 
-struct header {
-    char signature[8];
-    uint32_t version;
-    uint32_t payload_bytes;
-    uint64_t published;
-    uint64_t payload;
-};
-
-static char *mapping;
+static struct otel_ctx *context;
 static unsigned char *out;
 
 static void put(unsigned number, const void *data, size_t len)
@@ -82,26 +65,15 @@ static void put_names(const char *const *names, unsigned count)
 void sdk_publish(const char *schema, const char *const *names, unsigned count)
 {
     static uint64_t time;
-    if (mapping == NULL) {
-        int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
-        if (fd < 0 || ftruncate(fd, BYTES) != 0) {
-            abort();
-        }
-        mapping = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-        close(fd);
-        (void)madvise(mapping, BYTES, MADV_DONTFORK);
+    if (context == NULL) {
+        context = otel_ctx_map();
     }
-    struct header *h = (void *)mapping;
-    __atomic_store_n(&h->published, 0, __ATOMIC_SEQ_CST);
-    out = (unsigned char *)mapping + 64;
+    __atomic_store_n(&context->published, 0, __ATOMIC_SEQ_CST);
+    unsigned char *payload = (unsigned char *)context + OTEL_CTX_PAYLOAD;
+    out = payload;
     put_attribute("threadlocal.schema_version", schema);
     put_names(names, count);
-    memcpy(h->signature, "OTEL_CTX", 8);
-    h->version = 2;
-    h->payload_bytes = (uint32_t)(out - (unsigned char *)mapping - 64);
-    h->payload = (uint64_t)(uintptr_t)mapping + 64;
-    __atomic_store_n(&h->published, ++time, __ATOMIC_SEQ_CST);
-    (void)prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, mapping, BYTES, "OTEL_CTX");
+    otel_ctx_publish(context, (size_t)(out - payload), ++time);
 }
 
 void sdk_attach(uint8_t number, const char *value)

@@ -8,7 +8,6 @@
  * whoever's sake, is told on standard output, and the exit status is 5.
  */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
@@ -26,6 +25,7 @@
 #include <unistd.h>
 
 #include "../folder.h"
+#include "../worker.h"
 
 #define ROUND 20000
 #define KEPT 64
@@ -133,27 +133,6 @@ static void *work(void *is_good)
     return NULL;
 }
 
-static int is_worker_there(void)
-{
-    int is_there = 0;
-    DIR *d = opendir("/proc/self/task");
-    struct dirent *e;
-    while (d != NULL && (e = readdir(d)) != NULL) {
-        char path[300];
-        char name[32] = "";
-        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
-        FILE *f = fopen(path, "r");
-        if (f != NULL) {
-            is_there |= fgets(name, sizeof(name), f) != NULL && strcmp(name, "otelprof\n") == 0;
-            fclose(f);
-        }
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    return is_there;
-}
-
 static int is_as_wanted(const char *folder, const char *files)
 {
     int n = folder_count(folder);
@@ -175,7 +154,7 @@ int main(int argc, char **argv)
     pthread_t thread;
     sigaction(SIGSYS, &act, NULL);
     mallopt(M_TRIM_THRESHOLD, 1 << 30); /* malloc itself would read a file before it gives back */
-    while (dlsym(RTLD_DEFAULT, "otelprof_v1_version") != NULL && !is_worker_there()) {
+    while (dlsym(RTLD_DEFAULT, "otelprof_v1_version") != NULL && worker_thread() == 0) {
         burn();
     }
     if (pthread_create(&thread, NULL, work, &is_good) != 0) {

@@ -11,18 +11,10 @@
 #include "core/base/heap.h"
 #include "core/symbol/demangle.h"
 #include "core/symbol/symbols.h"
+#include "tests/fuzz/target.h"
 
 #define HEAP_LIMIT ((size_t)32 << 20)
 #define SYMBOLS_LOOKED_AT 64
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void look_at(struct otp_symbols *s, struct otp_buf *readable, size_t idx)
 {

@@ -14,20 +14,12 @@
 #include "core/export/grpc.h"
 #include "core/export/headers.h"
 #include "core/export/outcome.h"
+#include "tests/fuzz/target.h"
 
 #define HEAP_LIMIT ((size_t)16 << 20)
 #define TURNS_MAX 1000
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static struct otp_heap heap;
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /* One call; what the server has to say is all there. */
 static bool call(struct otp_grpc *g, struct otp_conn *conn)

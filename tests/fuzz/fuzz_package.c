@@ -9,11 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz/target.h"
 #include "tools/otelprof/dwp.h"
 
 #define PLACES_MAX 4096U
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

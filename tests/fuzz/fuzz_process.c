@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,21 +22,14 @@
 #include "core/resource/resource.h"
 #include "core/symbol/demangle.h"
 #include "core/symbol/maps.h"
+#include "tests/fuzz/target.h"
+#include "tests/otel_ctx.h"
 
 #define HEAP_LIMIT ((size_t)8 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct otp_heap heap;
 static struct otp_resource resource;
 static uint64_t seen; /* so that reading is not optimised away */
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void touch(struct otp_text text)
 {
@@ -141,14 +133,6 @@ static void read_identity(struct otp_text text, unsigned which)
 
 /* ---- contexts ---- */
 
-struct header {
-    char signature[8];
-    uint32_t version;
-    uint32_t payload_bytes;
-    uint64_t published;
-    uint64_t payload;
-};
-
 static void see_text(void *arg, struct otp_text text)
 {
     (*(unsigned *)arg)++;
@@ -167,23 +151,17 @@ static void see_attribute(void *arg, struct otp_text key, struct otp_text value)
 
 static void read_process_context(struct otp_text text)
 {
-    static struct header *h;
+    static struct otel_ctx *c;
     unsigned count = 0;
-    if (h == NULL) {
-        int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
-        require(fd >= 0 && ftruncate(fd, 4096) == 0);
-        h = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-        require(h != MAP_FAILED && close(fd) == 0);
-        memcpy(h->signature, "OTEL_CTX", 8);
-        h->version = 2;
+    if (c == NULL) {
+        c = otel_ctx_map();
     }
-    h->published++;
-    h->payload_bytes = (uint32_t)text.len;
-    h->payload = (uint64_t)(uintptr_t)text.data;
+    otel_ctx_publish(c, text.len, 1);
+    c->payload = (uint64_t)(uintptr_t)text.data;
     memset(&resource, 0, sizeof(resource));
     (void)otp_process_context_read(&resource);
     (void)otp_process_context_each(see_attribute, &count);
-    h->published = 0; /* nothing is there any more */
+    c->published = 0; /* nothing is there any more */
 }
 
 static bool name_of(void *arg, uint8_t idx, struct otp_text *out)

@@ -9,9 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz/target.h"
 #include "tools/otelprof/target.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

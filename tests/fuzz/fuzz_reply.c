@@ -15,19 +15,11 @@
 #include "core/export/outcome.h"
 #include "core/export/retry.h"
 #include "core/export/url.h"
+#include "tests/fuzz/target.h"
 
 #define HEAP_LIMIT ((size_t)8 << 20)
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static struct otp_heap heap;
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static void read_response(const uint8_t *data, size_t size, size_t piece)
 {

@@ -8,16 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/fuzz/target.h"
 #include "tools/otelprof/http_request.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /* As the server does it: from the begin again with every piece, until the head is complete. */
 static void read_head(const char *text, size_t size, size_t piece)

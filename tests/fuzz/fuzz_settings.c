@@ -18,17 +18,9 @@
 #include "core/export/template.h"
 #include "core/resource/resource.h"
 #include "core/resource/user.h"
+#include "tests/fuzz/target.h"
 
 #define VARIABLES_MAX 64
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 /* A line for the log: nothing in it that a terminal would act on, and one line. */
 static void look_at_line(const char *line, size_t len)

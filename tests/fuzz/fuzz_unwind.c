@@ -10,10 +10,9 @@
 
 #include "core/capture/cfi.h"
 #include "core/capture/object.h"
+#include "tests/fuzz/target.h"
 
 #define LOOKED_AT 32U
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # guided.sh [TARGET…]: by hand, for as long as wanted: each reader of foreign bytes against clang's fuzzer with the sanitizers, from a
-# corpus of one good file of each kind: no crash, no leak, no runaway memory or time.
+# corpus of good files of each kind: no crash, no leak, no runaway memory or time.
 #   FUZZ_SECONDS   for each target (10)
 #   FUZZ_CORPUS    a folder that keeps what was found, for the next time
 . "$(dirname "$0")/../common.sh"

@@ -12,18 +12,10 @@
 #include "core/decode/emit.h"
 #include "core/decode/otlp.h"
 #include "core/decode/profiles.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/target.h"
 
 #define BUDGET ((uint64_t)256 << 20)
 #define OUT_MAX ((size_t)256 << 20)
-
-static inline void require(bool condition)
-{
-    if (!condition) {
-        abort();
-    }
-}
 
 static inline void read_back(struct otp_translation *t)
 {

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../worker.h"
+
 struct growth {
     long maps;
     long resident_kib;
@@ -53,23 +55,6 @@ static inline long growth_entries(const char *path)
     return n - 2;
 }
 
-/* The thread of that name; 0: none. */
-static inline int growth_worker(void)
-{
-    int found = 0;
-    DIR *d = opendir("/proc/self/task");
-    struct dirent *e;
-    while (d != NULL && (e = readdir(d)) != NULL) {
-        char path[300];
-        snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
-        found = growth_lines(path, "otelprof\n") > 0 ? atoi(e->d_name) : found;
-    }
-    if (d != NULL) {
-        closedir(d);
-    }
-    return found;
-}
-
 /* What threads that are gone have left is taken back within a second or two, and not by them. */
 static inline void growth_settle(void)
 {
@@ -99,7 +84,7 @@ static inline struct growth growth_now(void)
     g.fds = growth_entries("/proc/self/fd");
     g.timers = growth_lines("/proc/self/timers", "ID:");
     g.threads = growth_entries("/proc/self/task");
-    int worker = growth_worker();
+    int worker = worker_thread();
     if (worker != 0) {
         snprintf(path, sizeof(path), "/proc/self/task/%d/fd", worker);
         g.worker_fds = growth_entries(path);

@@ -35,7 +35,7 @@ prof() {
 for wanted; do
     source=$here/$wanted.c
     [ -f "$source" ] || source=$here/$wanted.cc
-    [ "$libs/$wanted" -nt "$here/growth.h" ] || rm -f "$libs/$wanted"
+    [ "$libs/$wanted" -nt "$here/growth.h" ] && [ "$libs/$wanted" -nt "$here/../worker.h" ] || rm -f "$libs/$wanted"
     # shellcheck disable=SC2046
     host "$wanted" -I"$here" $(asks flags)
     asks set > "$work/sets"

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "core/resource/process_context.h"
+#include "tests/otel_ctx.h"
 #include "tests/unit/run.h"
 
 /* {resource {"k.s": "v", "service.name": "theirs", "n": 7, "b": true, "list": []}, attribute} */
@@ -23,33 +24,16 @@ static const unsigned char payload[] = "\x0a\x46"
                                        "\x0a\x0a\x0a\x04list\x12\x02\x2a\x00"
                                        "\x12\x05\x0a\x03not";
 
-struct header {
-    char signature[8];
-    uint32_t version;
-    uint32_t payload_bytes;
-    uint64_t published;
-    uint64_t payload;
-};
-
 static struct otp_resource r;
 static char *mapping;
 
-static struct header *publish(void)
+static struct otel_ctx *publish(void)
 {
-    int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_eq(ftruncate(fd, 4096), 0);
-    mapping = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-    ck_assert(mapping != MAP_FAILED);
-    close(fd);
-    struct header *h = (void *)mapping;
-    memcpy(mapping + 64, payload, sizeof(payload) - 1);
-    *h = (struct header){.version = 2,
-                         .payload_bytes = sizeof(payload) - 1,
-                         .published = 1,
-                         .payload = (uint64_t)(uintptr_t)mapping + 64};
-    memcpy(h->signature, "OTEL_CTX", 8);
-    return h;
+    struct otel_ctx *c = otel_ctx_map();
+    mapping = (void *)c;
+    memcpy(mapping + OTEL_CTX_PAYLOAD, payload, sizeof(payload) - 1);
+    otel_ctx_publish(c, sizeof(payload) - 1, 1);
+    return c;
 }
 
 static void assert_text(const char *key, const char *want)
@@ -98,25 +82,25 @@ enum damage { SIGNATURE, VERSION, UNPUBLISHED, EMPTY, HUGE, NOWHERE, EXECUTABLE,
 
 START_TEST(test_damaged_headers)
 {
-    struct header *h = publish();
+    struct otel_ctx *c = publish();
     switch (_i) {
     case SIGNATURE:
-        h->signature[3] = 'x';
+        c->signature[3] = 'x';
         break;
     case VERSION:
-        h->version = 1;
+        c->version = 1;
         break;
     case UNPUBLISHED:
-        h->published = 0;
+        c->published = 0;
         break;
     case EMPTY:
-        h->payload_bytes = 0;
+        c->payload_bytes = 0;
         break;
     case HUGE:
-        h->payload_bytes = UINT32_MAX;
+        c->payload_bytes = UINT32_MAX;
         break;
     case NOWHERE:
-        h->payload = 8;
+        c->payload = 8;
         break;
     default:
         ck_assert_int_eq(mprotect(mapping, 4096, PROT_READ | PROT_EXEC), 0);
@@ -130,19 +114,19 @@ END_TEST
 /* Any byte of the payload may be anything, and it may end anywhere. */
 START_TEST(test_damaged_payloads)
 {
-    struct header *h = publish();
+    struct otel_ctx *c = publish();
     for (size_t i = 0; i < sizeof(payload) - 1; i++) {
         for (unsigned v = 0; v < 256; v += 5) {
-            mapping[64 + i] = (char)v;
+            mapping[OTEL_CTX_PAYLOAD + i] = (char)v;
             r.count = r.used = 0;
             (void)otp_process_context_read(&r);
             ck_assert_uint_le(r.count, 8);
-            mapping[64 + i] = (char)payload[i];
+            mapping[OTEL_CTX_PAYLOAD + i] = (char)payload[i];
         }
-        h->payload_bytes = (uint32_t)i + 1;
+        c->payload_bytes = (uint32_t)i + 1;
         r.count = r.used = 0;
         ck_assert(otp_process_context_read(&r));
-        h->payload_bytes = sizeof(payload) - 1;
+        c->payload_bytes = sizeof(payload) - 1;
     }
 }
 END_TEST
