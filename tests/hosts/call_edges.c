@@ -87,7 +87,7 @@ HOST_NOINLINE static void next_function(void)
 
 int main(void)
 {
-    for (volatile int i = 0; i < 600; i = i + 1) {
+    for (volatile int i = 0; i < 1500; i = i + 1) {
         caller_a();
         caller_b();
         if (setjmp(back) == 0) {

@@ -30,7 +30,7 @@ HOST_NOINLINE static void in_coroutine(int n)
     if (visits[n] % 50 == 0) {
         free(host_hide(malloc(100)));
     }
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 1500; i++) {
         __asm__ volatile("" ::: "memory");
     }
 }

@@ -56,7 +56,7 @@ static void *storm(void *arg)
         }
         unsigned long (*work)(unsigned long) =
             (unsigned long (*)(unsigned long))dlsym(h, "plug_work");
-        host_sink += work(is_other_space ? 2000000 : 200000);
+        host_sink += work(is_other_space ? 2000000 : 800000);
         good += dlclose(h) == 0;
     }
     return good == ROUNDS ? arg : NULL;

@@ -99,7 +99,7 @@ cat > "$work/foreign.c" << 'SOURCE'
 int main(int argc, char **argv)
 {
     char *p[100];
-    clock_t end = clock() + CLOCKS_PER_SEC / 20;
+    clock_t end = clock() + CLOCKS_PER_SEC / 8;
     for (int i = 0; i < 100; i++) {
         p[i] = malloc(1000);
         memset(p[i], i, 1000);
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     }
     printf("%d %d\n", argc, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     fflush(stdout);
-    for (clock_t end = clock() + CLOCKS_PER_SEC / 20; clock() < end;) {
+    for (clock_t end = clock() + CLOCKS_PER_SEC / 8; clock() < end;) {
     }
     execv(argv[1], argv + 1);
     return 99;
@@ -280,7 +280,7 @@ extern char **environ;
 static void *volatile kept;
 __attribute__((noinline)) void real_name(void)
 {
-    for (clock_t end = clock() + CLOCKS_PER_SEC / 20; clock() < end;) {
+    for (clock_t end = clock() + CLOCKS_PER_SEC / 8; clock() < end;) {
     }
     for (int i = 0; i < 10; i++) {
         kept = malloc(100);

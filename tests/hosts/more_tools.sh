@@ -86,7 +86,8 @@ if need strace; then
     strict
     has_function cpu burns_and_allocates $(files small)
     # Only the worker opens, writes and closes for us; host threads do not.
-    main_thread=$(awk 'NR == 1 { print $1 }' trace)
+    main_thread=$(awk '/ execve\(/ && /\/small"/ { print $1; exit }' trace)
+    [ -n "$main_thread" ] || bad "the trace does not show where the program starts"
     if grep "^$main_thread .*otlp" trace | grep -v execve; then
         bad "a file was opened in the program's own thread"
     fi

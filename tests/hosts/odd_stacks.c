@@ -29,7 +29,7 @@ HOST_NOINLINE static void without_tables(long ms)
 static void run_made(void)
 {
     unsigned char *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    static const unsigned char code[] = {0x53, 0x48, 0xc7, 0xc7, 30, 0, 0, 0, 0x48, 0xb8};
+    static const unsigned char code[] = {0x53, 0x48, 0xc7, 0xc7, 100, 0, 0, 0, 0x48, 0xb8};
     memcpy(p, code, sizeof(code));
     uintptr_t to = (uintptr_t)without_tables;
     memcpy(p + sizeof(code), &to, sizeof(to));
@@ -60,7 +60,7 @@ static void run_junk(void)
                          : "r"(junk)
                          : "rcx", "memory");
     }
-    without_tables(30);
+    without_tables(100);
 }
 
 /* The stack pointer at the very end of what is mapped, above and below. */
@@ -81,7 +81,7 @@ static void run_moved(void)
                          : "r"(sp)
                          : "rbx", "rcx", "memory");
     }
-    without_tables(30);
+    without_tables(100);
 }
 
 HOST_NOINLINE static int recurse(int depth)
@@ -106,7 +106,7 @@ static void run_remap(void)
     host_check(mremap(copy, to - from, to - from, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)from) ==
                    (void *)from,
                "the text is moved");
-    without_tables(60);
+    without_tables(100);
 }
 
 int main(int argc, char **argv)
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     } else if (strcmp(how, "remap") == 0) {
         run_remap();
     } else {
-        without_tables(50);
+        without_tables(100);
     }
     return host_end("stacks of all kinds");
 }

@@ -21,7 +21,7 @@ static void on_prof(int signo)
 
 HOST_NOINLINE static void burn(void)
 {
-    for (int i = 0; i < 60000000; i++) {
+    for (int i = 0; i < 300000000; i++) {
         __asm__ volatile("" ::: "memory");
     }
 }

@@ -30,7 +30,7 @@ HOST_NOINLINE static int use_stack(void)
     for (size_t i = 0; i < sizeof(room); i++) {
         room[i] = (char)i;
     }
-    for (int i = 0; i < 50000; i++) {
+    for (int i = 0; i < 1000000; i++) {
         __asm__ volatile("" ::: "memory");
     }
     return room[5];
