@@ -62,8 +62,8 @@ def site_case(interval, api, specs, repetitions=1, settings=None):
                 key = (i, kind)
                 t, m = sums.get(key, (0, 0))
                 sums[key] = (t + truth["site_%d" % i][at], m + run.site(kind, "site_%d" % i))
-        if run.lost():
-            holds("%s at %d: nothing lost" % (api, interval), False, str(run.lost()))
+        if run.lost(KINDS):
+            holds("%s at %d: nothing lost" % (api, interval), False, str(run.lost(KINDS)))
     return sums
 
 
@@ -143,7 +143,7 @@ def compare(run, prefix, what, names=None):
         for kind, value in zip(KINDS, truth[site]):
             if value >= 0:
                 exact("%s %s: %s" % (what, site, kind), value, run.site(kind, site))
-    holds("%s: nothing lost" % what, not run.lost(), str(run.lost() or ""))
+    holds("%s: nothing lost" % what, not run.lost(KINDS), str(run.lost(KINDS) or ""))
 
 
 def exactness():

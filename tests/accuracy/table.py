@@ -157,11 +157,11 @@ class Run:
             sums[key(s)] = sums.get(key(s), 0) + s.value
         return sums
 
-    def lost(self):
-        """Losses that the profiles admit: name to number."""
+    def lost(self, kinds):
+        """Losses that the profiles of these types admit: name to number."""
         out = {}
         for flush in self.flushes:
-            for p in flush.values():
+            for p in (flush[k] for k in kinds if k in flush):
                 for key, value in p.notes.items():
                     if key.startswith("otelprof.dropped."):
                         out[key[len("otelprof.dropped."):]] = value
