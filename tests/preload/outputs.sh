@@ -210,8 +210,8 @@ fi
 end
 
 begin "a full file system that has room again: nothing is lost"
-if small size=64k; then
-    head -c 65536 /dev/zero > small/filler
+if small size=4m; then # room for what comes until the program is told to end, however late that is
+    head -c 4194304 /dev/zero > small/filler
     env LD_PRELOAD="$lib" OTELPROF_OUTPUT="file:$d/small/x.otlp.gz" OTELPROF_INTERVAL=50ms OTELPROF_CPU=false \
         OTELPROF_HEAP_INTERVAL=1 OTELPROF_LOG_FILE="$d/log" "$loop" "$d/go" 30 > prof.out 2> prof.err &
     child=$!

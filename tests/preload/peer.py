@@ -47,8 +47,11 @@ def serve(connection):
 
 
 if address.startswith("unix:"):
+    # Its name is there when somebody listens: in between a connection would be refused, which is other news.
     listener = socket.socket(socket.AF_UNIX)
-    listener.bind(address[5:])
+    listener.bind(address[5:] + ".new")
+    listener.listen(16)
+    os.rename(address[5:] + ".new", address[5:])
     port = 0
 else:
     listener = socket.socket()
