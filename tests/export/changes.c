@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define NOBODY 65534
+#define STEP_MS 10
 
 static volatile unsigned sink;
 
@@ -28,9 +29,9 @@ static long now_ms(void)
     return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static void burn(long ms, int is_closing)
+static void step(int is_closing)
 {
-    long end = now_ms() + ms;
+    long end = now_ms() + STEP_MS;
     while (now_ms() < end) {
         void *block = malloc(3000);
         for (unsigned i = 0; i < 20000; i++) {
@@ -40,6 +41,15 @@ static void burn(long ms, int is_closing)
         for (int fd = 3; is_closing && fd < 256; fd++) {
             close(fd);
         }
+    }
+}
+
+/* In steps: time in which all of the process stands still is no more than one of them, so that the
+ * profiler has as many as the program. */
+static void burn(long ms, int is_closing)
+{
+    for (long steps = ms / STEP_MS; steps > 0; steps--) {
+        step(is_closing);
     }
 }
 

@@ -22,11 +22,11 @@ flushes() {
 cat > "$work/in_there.sh" << 'END'
 ip link set lo up
 mount --bind "$1/resolv.conf" /etc/resolv.conf
-"$python" "$here/names.py" "$1" "$2" &
+"$python" "$here/names.py" "$1/names" "$2" &
 names=$!
 "$python" "$here/server.py" "$1/server" answers:200 &
 server=$!
-while ! [ -f "$1/ready" ] || ! [ -s "$1/server/port" ]; do sleep 0.05; done
+while ! [ -f "$1/names/ready" ] || ! [ -s "$1/server/port" ]; do sleep 0.05; done
 shift 2
 "$python" "$here/steps.py" "$d/end" env LD_PRELOAD="$lib" \
     OTELPROF_OUTPUT="http://collector.example:$(cat "$d/server/port"),file:$p/%n.otlp" OTELPROF_HEAP_INTERVAL=4k \
@@ -38,14 +38,14 @@ END
 
 # names SILENT SETTING… -- PROGRAM…
 names() {
-    mkdir -p "$d/server"
+    mkdir -p "$d/server" "$d/names"
     printf 'nameserver 127.0.0.1\noptions timeout:1 attempts:5\n' > "$d/resolv.conf"
     export python here lib d p
     run_to "$d/prof" unshare -mn sh "$work/in_there.sh" "$d" "$@"
     status=$?
     equal "exit status" 3 "$status"
     equal "output" "done" "$(cat "$d/prof.out")"
-    [ -s "$d/questions" ] || bad "nobody asked for the name"
+    [ -s "$d/names/questions" ] || bad "nobody asked for the name"
 }
 
 if [ "$(id -u)" != 0 ] || ! unshare -mn true 2> /dev/null || ! command -v ip > /dev/null; then
@@ -54,18 +54,18 @@ if [ "$(id -u)" != 0 ] || ! unshare -mn true 2> /dev/null || ! command -v ip > /
     end
 else
     begin "a name server that never answers: no thread waits, what was told is in the spool"
-    names -1 OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_SPOOL="$d/spool" "$busy" 1500
+    names -1 OTELPROF_SHUTDOWN_TIMEOUT=500ms OTELPROF_SPOOL="$d/spool" "$busy" 1500 "$p" 3
     flushes 3
     between "ms to the end of the process" 0 4000 "$(cat "$d/end")"
     equal "requests" 0 "$(distinct)"
     equal "messages in the spool" "$flushes" "$(find "$d/spool" -name '*.otlp' | wc -l)"
     end
     begin "a name server that never answers, at the end and with no spool: the process ends in time"
-    names -1 OTELPROF_SHUTDOWN_TIMEOUT=0 "$busy" 300
+    names -1 OTELPROF_SHUTDOWN_TIMEOUT=0 "$busy" 300 "$d/names" 2 # until somebody has asked
     between "ms to the end of the process" 0 2500 "$(cat "$d/end")"
     end
     begin "a name server that answers the fourth question: everything arrives"
-    names 3 OTELPROF_SHUTDOWN_TIMEOUT=30s "$busy" 500
+    names 3 OTELPROF_SHUTDOWN_TIMEOUT=30s "$busy" 500 "$p" 2
     flushes 2
     equal "requests" "$flushes" "$(distinct)"
     equal "standard error" "" "$(cat "$d/prof.err")"

@@ -186,9 +186,18 @@ accepted "grpcs with INSECURE=true is over TLS" grpcs://localhost good h2:status
 # as the certificate.
 cat "$work/pki/client.pem" "$work/pki/client.key" > "$work/pki/both.pem"
 cat > "$work/find.py" << 'END'
-import re, sys
+import glob, os, re, signal, sys, time
 wanted = [w.encode() for w in sys.argv[2:]]
 count = dict.fromkeys(wanted, 0)
+
+def stands():
+    states = [open(f).read().rsplit(")", 1)[1].split()[0] for f in glob.glob("/proc/%s/task/*/stat" % sys.argv[1])]
+    return states and set(states) == {"T"}
+
+# While it stands still no memory comes or goes between the list and the look at it.
+os.kill(int(sys.argv[1]), signal.SIGSTOP)
+while not stands():
+    time.sleep(0.01)
 with open("/proc/%s/maps" % sys.argv[1]) as maps, open("/proc/%s/mem" % sys.argv[1], "rb") as mem:
     for line in maps:
         start, end, rights = re.match("([0-9a-f]+)-([0-9a-f]+) (....)", line).groups()
@@ -197,6 +206,7 @@ with open("/proc/%s/maps" % sys.argv[1]) as maps, open("/proc/%s/mem" % sys.argv
             data = mem.read(int(end, 16) - int(start, 16))
             for w in wanted:
                 count[w] += data.count(w)
+os.kill(int(sys.argv[1]), signal.SIGCONT)
 print(*count.values())
 END
 for files in "client.pem client.key" "both.pem both.pem"; do
