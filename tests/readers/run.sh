@@ -163,6 +163,60 @@ elif need go google-pprof; then
 fi
 end
 
+# perl OPTIONS FILE: functions by flat value as google-pprof has them, and its total, of the program in $program.
+perl_flat() {
+    # shellcheck disable=SC2086
+    google-pprof --text $1 "$program" "$2" 2> perl.err | awk '/^Total:/ { next } $1 > 0 { print $1, $6 }' | sort
+}
+perl_total() {
+    # shellcheck disable=SC2086
+    google-pprof --text $1 "$program" "$2" 2> perl.err | sed -n 's/^Total: \([0-9]*\) .*/\1/p'
+}
+
+begin "google-pprof opens what is written: totals and functions are ours, found by itself in the program"
+if need google-pprof go; then
+    ${CC:-gcc} -O1 -o blocks "$here/blocks.c" || bad "it does not compile"
+    program=$d/blocks
+    OTELPROF_CPU_HZ=1000 OTELPROF_HEAP_INTERVAL=1 OTELPROF_OUTPUT="file:$d/b.otlp" LD_PRELOAD=$lib "$program"
+    "$tool" convert -o b.prof b.otlp 2> err || bad "convert: $(head -n 1 err)"
+    "$tool" convert -o b.heap b.otlp 2> err || bad "convert: $(head -n 1 err)"
+    $judge totals b.otlp | sort > sums
+    sum() { sed -n "s/^$1 //p" sums; }
+    period=$("$python" -c 'import struct; print(struct.unpack("<5Q", open("b.prof", "rb").read(40))[3])')
+    equal "CPU time in ns, to a microsecond" "$((($(sum cpu) + 500) / 1000))" "$(($(perl_total "" b.prof) * period))"
+    for type in alloc_space inuse_space alloc_objects inuse_objects; do
+        bytes=--show_bytes
+        equal "$type" "$(sum $type)" "$(perl_total "$bytes --$type" b.heap)"
+        grep -q Adjusting perl.err && bad "$type is scaled: $(cat perl.err)"
+    done
+    # Of the program's own functions: what is known of the C library's is not the same everywhere.
+    for type in alloc_space inuse_space; do
+        $judge flat $type b.otlp | grep -E ' (keep|pass|grow)$' | sort > mine
+        perl_flat "--show_bytes --$type" b.heap | grep -E ' (keep|pass|grow)$' > theirs
+        same_file mine theirs "functions by $type"
+        [ "$(wc -l < mine)" -ge 2 ] || bad "functions by $type: $(cat mine)"
+    done
+    $judge flat cpu b.otlp | awk '$2 ~ /^(first|second)$/ { printf "%d %s\n", $1 / 1000000, $2 }' | sort > mine
+    perl_flat "" b.prof | grep -E ' (first|second)$' | awk -v p="$period" '{ printf "%d %s\n", $1 * p / 1000, $2 }' | sort > theirs
+    same_file mine theirs "functions by cpu, in ms"
+    equal "functions of the program that used CPU time" 2 "$(wc -l < mine)"
+    google-pprof --text --lines --cum "$program" b.prof 2> err | grep -q ' [0-9]* *[0-9.]*% main' || bad "main is in no stack"
+    # The program may lie elsewhere, and then has its names.
+    cp blocks moved
+    program=$d/moved
+    perl_flat "" b.prof | grep -E ' (first|second)$' | awk -v p="$period" '{ printf "%d %s\n", $1 * p / 1000, $2 }' | sort > theirs
+    same_file mine theirs "functions, with a copy of the program"
+    # Both are read by Go's tool as well.
+    "$readers" proto b.prof b.cpu.pb && "$readers" proto b.heap b.heap.pb || bad "google/pprof reads them not"
+    equal "google/pprof's total of CPU time" "$((($(sum cpu) + 500) / 1000 * 1000))" "$("$readers" pprof b.cpu.pb | sed -n 's|^cpu.* \([0-9]*\)$|\1|p')"
+    for type in alloc_space inuse_space alloc_objects inuse_objects; do
+        equal "google/pprof's $type" "$(sum $type)" "$("$readers" pprof b.heap.pb | sed -n "s|^$type.* \([0-9]*\)\$|\1|p")"
+    done
+    go tool pprof -top -sample_index=cpu "$program" b.prof > out 2> err || bad "go tool pprof: $(tail -n 1 err)"
+    grep -q '^Showing nodes accounting for [1-9]' out || bad "go tool pprof: $(head -n 4 out)"
+fi
+end
+
 # identical FILE: pprof, by way of OTLP and of OTEP-0239, is what it was, as another program shows it.
 identical() {
     "$python" "$top/tests/tool/pprof_text.py" show "$1" > before

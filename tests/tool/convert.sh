@@ -364,6 +364,107 @@ for out in none2.otlp none2.pb none2.jsonl none2.otep239; do
 done
 end
 
+# gperf FILE: what somebody else's eyes see in it.
+gperf() {
+    "$python" "$here/gperftools.py" "$1" 2>&1
+}
+# ours TYPE FILE…: the total of the type.
+ours() {
+    type=$1
+    shift
+    "$tool" top --json -t "$type" "$@" | sed -n 's/.*"total": \([0-9]*\).*/\1/p' | head -n 1
+}
+
+begin "gperftools' CPU and heap profiles have the same totals, of one file and of several processes"
+"$python" "$here/otlp_gen.py" good one.otlp stacks=300 depth=20
+"$python" "$here/otlp_gen.py" good two.otlp stacks=200 depth=20 pid=12 seed=3 scale=7 time=2
+convert one.pb one.otlp
+looked=0
+for files in one.otlp one.pb "one.otlp two.otlp"; do
+    # shellcheck disable=SC2086
+    for out in cpu.prof cpu.prof.gz; do
+        convert $out $files
+        # Times are whole microseconds, and not of the period.
+        equal "CPU time of $files" "cpu period 1 total $((($(ours cpu $files) + 500) / 1000))" "$(gperf $out | head -n 1)"
+    done
+    # shellcheck disable=SC2086
+    convert all.heap $files
+    grep -q "not carried: [0-9]* profiles of other types: .*samples" err && looked=$((looked + 1))
+    # shellcheck disable=SC2086
+    equal "heap of $files" "heap in use $(ours inuse_objects $files) $(ours inuse_space $files) allocated $(ours alloc_objects $files) $(ours alloc_space $files)" \
+        "$(gperf all.heap | head -n 1)"
+    for out in cpu.prof all.heap; do
+        gperf $out | awk '$1 == "stacks" && $2 >= 300 && $4 > 100 && $4 == $6 && $8 == 3 { ok = 1 } END { exit !ok }' ||
+            bad "$out of $files: $(gperf $out)"
+    done
+done
+equal "inputs whose other types are named" 3 $looked
+for word in "resource attributes" "names and lines" "profile ids" "mapping attributes" "sample attributes: thread.name" "links"; do
+    grep -q "not carried: .*$word" err || bad "\"$word\" is not named: $(cat err)"
+done
+grep -v "^otelprof convert: all.heap: not carried: " err && bad "other lines than losses"
+"$tool" convert --json -o cpu.prof one.otlp > said 2> err || bad "--json: exit status $?"
+[ ! -s err ] || bad "--json: $(cat err)"
+"$python" -c 'import json, sys; print(*sorted(i["what"] for i in json.load(open("said"))["not_carried"]), sep="\n")' > items
+grep -q "^profiles of other types" items || bad "--json: $(cat items)"
+end
+
+begin "gperftools' formats of odd inputs: nothing, no mappings, no addresses, types that they do not have"
+"$python" - << 'P'
+def varint(n):
+    return (bytes([n & 127 | 128]) + varint(n >> 7)) if n > 127 else bytes([n])
+def field(number, content):
+    return (varint(number << 3 | 2) + varint(len(content)) + content) if isinstance(content, bytes) else varint(number << 3) + varint(content)
+words = b"".join(field(6, w) for w in (b"", b"samples", b"count", b"space", b"bytes", b"script.py:f", b"wall"))
+def pprof(name, types, *rest):
+    types = b"".join(field(1, field(1, t) + field(2, u)) for t, u in types)
+    open(name, "wb").write(types + b"".join(rest) + words)
+named = field(4, field(1, 1) + field(4, field(1, 1))) + field(5, field(1, 1) + field(2, 5))
+bare = field(4, field(1, 2) + field(3, 0x7f0000001234))
+pprof("nothing.pb", [(1, 2), (3, 4)])
+pprof("named.pb", [(1, 2), (3, 4)], field(2, field(1, b"\1") + field(2, b"\7\x20")), named)
+pprof("bare.pb", [(1, 2), (3, 4)], field(2, field(1, b"\2\2") + field(2, b"\7\x20")), bare)
+pprof("stackless.pb", [(1, 2), (3, 4)], field(2, field(2, b"\7\x20")))
+pprof("wall.pb", [(6, 2)], field(2, field(1, b"\1") + field(2, b"\7")), named)
+P
+while read -r name addresses; do
+    convert x.prof $name.pb
+    [ "$name" = nothing ] || equal "samples of $name" "cpu period 1 total 7" "$(gperf x.prof | head -n 1)"
+    convert x.heap $name.pb
+    [ "$name" = nothing ] || equal "bytes of $name" "heap in use 1 32 allocated 0 0" "$(gperf x.heap | head -n 1)"
+    for out in x.prof x.heap; do
+        equal "addresses in $out of $name" "stacks ${addresses% *} addresses ${addresses#* } inside 0 files 0" "$(gperf $out | tail -n 1)"
+    done
+    case $name in
+    named) grep -q "1 locations without an address" err || bad "$name: $(cat err)" ;;
+    stackless) grep -q "1 stacks without frames" err || bad "$name: $(cat err)" ;;
+    esac
+done << 'L'
+nothing 0 0
+named 1 1
+bare 1 1
+stackless 1 1
+L
+rm -f x.prof x.heap
+for out in x.prof x.heap; do
+    "$tool" convert -o $out wall.pb > said 2> err
+    equal "exit status for other types" 3 $?
+    one_line err "no profile is of"
+    [ ! -e $out ] || bad "a file was written"
+done
+for seed in 1 2 3 4 5 6; do
+    "$python" "$pprof" gen in.pb $seed
+    for out in r.prof r.heap; do
+        rm -f $out
+        if "$tool" convert -o $out in.pb 2> err; then
+            gperf $out > said || bad "seed $seed, $out: $(cat said)"
+        else
+            one_line err "no profile is of"
+        fi
+    done
+done
+end
+
 begin "JSON that is written while it is made is that which is made whole"
 "$python" "$here/otlp_gen.py" good large.otlp stacks=9000 depth=12
 "$tool" convert -o large.jsonl large.otlp

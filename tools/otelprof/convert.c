@@ -75,9 +75,10 @@ static void report(const struct otp_gather *g, const struct otp_product *p,
     struct otp_jsonout json;
     struct otp_lost_options lost = {.command = args->command->name,
                                     .path = p->path,
-                                    .format = p->format,
                                     .has_times = otp_args_has(args, CONVERT_LABEL),
-                                    .losses = losses};
+                                    .losses = losses,
+                                    .gperftools = p->is_gperftools ? &p->losses : NULL,
+                                    .kind = p->kind};
 
     if (otp_args_has(args, CONVERT_JSON)) {
         lost.json = &json;
@@ -120,6 +121,17 @@ static void forget_samples(const struct otp_gather *g)
     }
 }
 
+static const char *why_not(const struct otp_product *p, enum otp_status status)
+{
+    if (!p->is_gperftools || status != OTP_NOT_FOUND) {
+        return otp_status_text(status);
+    }
+    return p->kind == OTP_GPERFTOOLS_CPU
+               ? "no profile is of CPU time: cpu in a unit of time, or samples in count"
+               : "no profile is of the heap: inuse_objects, inuse_space, alloc_objects, "
+                 "alloc_space";
+}
+
 static int write_out(struct otp_gather *g, struct otp_product *p, const struct otp_args *args)
 {
     const char *label = args->values[CONVERT_LABEL];
@@ -131,7 +143,8 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
         .refer = otp_args_has(args, CONVERT_REFER),
     };
     struct otp_losses *losses = NULL;
-    if (p->format == OTP_FORMAT_PPROF && (losses = otp_lost_count(g)) == NULL) {
+    bool has_losses = p->is_gperftools || otp_product_is_pprof(p);
+    if (has_losses && (losses = otp_lost_count(g, p->is_gperftools)) == NULL) {
         (void)fprintf(stderr, "otelprof %s: no memory\n", args->command->name);
         return OTP_EXIT_INPUT;
     }
@@ -143,7 +156,7 @@ static int write_out(struct otp_gather *g, struct otp_product *p, const struct o
     status = status == OTP_OK ? otp_product_finish(p) : status;
     if (status != OTP_OK) {
         (void)fprintf(stderr, "otelprof %s: %s: %s\n", args->command->name, p->path,
-                      otp_status_text(status));
+                      why_not(p, status));
     } else {
         forget_samples(g);
         result = otp_product_write(p, args->command);
@@ -223,10 +236,13 @@ const struct otp_command otp_command_convert = {
     .summary = "write profiles in another format: that of OUT's name",
     .options = convert_options,
     .details =
-        "Formats: .otlp, .jsonl (OTLP/JSON), .pb (pprof), .otep239; behind it .gz, .zst or "
-        "nothing.\n"
+        "Formats: .otlp, .jsonl (OTLP/JSON), .pb (pprof), .otep239, .prof and .heap (gperftools' "
+        "CPU\n"
+        "and heap profiles, for google-pprof); behind it .gz, .zst or nothing.\n"
         "What the format has no place for is listed on the standard error. pprof is one profile:\n"
-        "files and types become its columns, as with merge.\n",
+        "files and types become its columns, as with merge. So is gperftools' of the types that "
+        "it\n"
+        "has; names are found by its readers, in the files that were mapped.\n",
     .run = run_convert,
 };
 

@@ -8,6 +8,7 @@
 
 #include "core/base/annot.h"
 #include "core/encode/origin.h"
+#include "tools/otelprof/pick.h"
 #include "tools/otelprof/show.h"
 
 #define NAMES_SHOWN 8U
@@ -32,11 +33,14 @@ enum kind {
 
 struct otp_losses {
     const struct otp_profiles *m;
+    bool bare; /* no attribute has a place */
     struct names names[LOST_KINDS];
     uint64_t times;
     uint64_t ids;
     uint64_t payloads;
     uint64_t bare_lines; /* lines without a function */
+    uint64_t links;
+    uint64_t lines;
     char pid[OTP_FMT_NUMBER_MAX];
     struct otp_origin origin; /* what is carried of it; empty: none */
     uint32_t carried;         /* a list of attributes that are all carried */
@@ -92,7 +96,7 @@ static void count_list(struct otp_losses *l, uint32_t list, enum kind kind, cons
     for (uint32_t i = 0; i < count; i++) {
         struct otp_text key =
             otp_profiles_string(l->m, otp_profiles_attribute(l->m, items[i])->key);
-        if (!is_one_of(key, keys)) {
+        if (l->bare || !is_one_of(key, keys)) {
             add_name(&l->names[kind], key);
         }
     }
@@ -114,7 +118,7 @@ static void count_labels(struct otp_losses *l, uint32_t list)
     const int32_t *items = otp_profiles_list(l->m, list, &count);
     for (uint32_t i = 0; i < count; i++) {
         const struct otp_attribute *a = otp_profiles_attribute(l->m, items[i]);
-        if (!is_label(&a->value)) {
+        if (l->bare || !is_label(&a->value)) {
             add_name(&l->names[LOST_SAMPLE_ATTRS], otp_profiles_string(l->m, a->key));
         }
     }
@@ -126,6 +130,7 @@ static void count_sample(struct otp_losses *l, const struct otp_sample *s)
     if (s->attrs != l->carried) {
         count_labels(l, s->attrs);
     }
+    l->links += s->link != 0;
     if ((s->data & OTP_SAMPLE_LONG) != 0) {
         struct otp_sample_data d;
         otp_profiles_sample_data(l->m, s, &d);
@@ -143,6 +148,7 @@ static void count_dictionary(struct otp_losses *l)
         const struct otp_location *loc = otp_profiles_location(l->m, (int32_t)i);
         count_list(l, loc->attrs, LOST_LOCATION_ATTRS, location_keys);
         for (uint32_t k = 0; k < loc->lines.count; k++) {
+            l->lines++;
             l->bare_lines += otp_profiles_line(l->m, loc->lines.first + k)->function == 0;
         }
     }
@@ -169,7 +175,7 @@ static bool tells_scope(const struct otp_losses *l, struct otp_text name)
 static void find_origin(const struct otp_gather *g, struct otp_losses *l)
 {
     const struct otp_envelope_options *e = &g->envelopes[0].options;
-    if (g->envelope_count == 0) {
+    if (g->envelope_count == 0 || l->bare) {
         return;
     }
     otp_origin_of(e->resource_attrs, e->resource_attr_count, l->pid, &l->origin);
@@ -200,7 +206,7 @@ static void count_around(struct otp_losses *l)
         for (uint32_t k = 0; k < s->attrs.count; k++) {
             struct otp_text key =
                 otp_profiles_key(l->m, otp_profiles_keyvalue(l->m, s->attrs.first + k));
-            if (!is_one_of(key, scope_keys)) {
+            if (l->bare || !is_one_of(key, scope_keys)) {
                 add_name(&l->names[LOST_SCOPE_ATTRS], key);
             }
         }
@@ -222,10 +228,27 @@ static void count_message(struct otp_losses *l)
     }
 }
 
-struct otp_losses *otp_lost_count(const struct otp_gather *g)
+/* The types of which a file of gperftools' has nothing: of the time, not the number of samples. */
+static void count_types(const struct otp_gather *g, const struct otp_lost_options *o,
+                        struct names *to)
+{
+    for (size_t i = 0; i < g->part_count; i++) {
+        const struct otp_profiles *m = g->set->messages[g->parts[i].message];
+        struct otp_type type = otp_type_of(m, otp_profiles_profile(m, g->parts[i].profile));
+        const struct otp_value_type told = {.type = type.type, .unit = type.unit};
+        enum otp_gperftools_role role = otp_gperftools_role_of(o->kind, &told, NULL);
+        bool is_count = o->kind == OTP_GPERFTOOLS_CPU && role == OTP_GPERFTOOLS_COUNT;
+        if (role == OTP_GPERFTOOLS_NONE || (is_count && o->gperftools->has_time)) {
+            add_name(to, type.type);
+        }
+    }
+}
+
+struct otp_losses *otp_lost_count(const struct otp_gather *g, bool bare)
 {
     struct otp_losses *l = calloc(1, sizeof(*l));
     if (l != NULL) {
+        l->bare = bare;
         find_origin(g, l);
     }
     for (size_t i = 0; i < g->set->message_count && l != NULL; i++) {
@@ -331,14 +354,34 @@ static uint64_t other_periods(const struct otp_gather *g)
     return others;
 }
 
-static void print_pprof(const struct otp_gather *g, const struct otp_lost_options *o)
+static void print_gperftools(const struct otp_gather *g, const struct otp_lost_options *o)
 {
-    static const char *const what[LOST_KINDS] = {
+    const struct otp_gperftools_losses *lost = o->gperftools;
+    struct names types = {.count = 0};
+    count_types(g, o, &types);
+    print_names(o, &types, "profiles of other types");
+    print_count(o, lost->negatives, "stacks whose value is negative");
+    print_count(o, lost->made_up,
+                "locations without an address in a file: each is shown as a number");
+    print_count(o, lost->empty, "stacks without frames: shown as a number");
+    print_count(o, lost->countless, "stacks with bytes but no objects: told as one object");
+    print_count(o, lost->cut, "ends of stacks deeper than 65535");
+    print_count(o, o->losses->lines, "names and lines: readers take them from the files");
+    print_count(o, o->losses->links, "links");
+    print_fact(o, "when it began and how long it took");
+}
+
+/* What both have no place for; of attributes pprof has for some. */
+static void print_common(const struct otp_gather *g, const struct otp_lost_options *o)
+{
+    const char *const what[LOST_KINDS] = {
         [LOST_RESOURCE_ATTRS] = "resource attributes",
         [LOST_SCOPES] = "scopes",
         [LOST_SCOPE_ATTRS] = "scope attributes",
         [LOST_PROFILE_ATTRS] = "profile attributes",
-        [LOST_SAMPLE_ATTRS] = "sample attributes that are neither text nor whole number",
+        [LOST_SAMPLE_ATTRS] = o->losses->bare
+                                  ? "sample attributes"
+                                  : "sample attributes that are neither text nor whole number",
         [LOST_MAPPING_ATTRS] = "mapping attributes",
         [LOST_LOCATION_ATTRS] = "location attributes",
     };
@@ -349,12 +392,13 @@ static void print_pprof(const struct otp_gather *g, const struct otp_lost_option
     for (size_t i = 0; i < LOST_KINDS; i++) {
         print_names(o, &l->names[i], what[i]);
     }
-    print_count(o, other_periods(g), "periods besides the first");
+    print_count(o, l->bare ? 0 : other_periods(g), "periods besides the first");
     print_count(o, o->has_times ? 0 : l->times,
-                "times of observations (--timestamp-label keeps them)");
+                l->bare ? "times of observations"
+                        : "times of observations (--timestamp-label keeps them)");
     print_count(o, l->ids, "profile ids");
     print_count(o, l->payloads, "original payloads");
-    print_count(o, l->bare_lines, "lines without a function");
+    print_count(o, l->bare ? 0 : l->bare_lines, "lines without a function");
 }
 
 void otp_lost_print(const struct otp_gather *g, const struct otp_lost_options *o)
@@ -369,8 +413,11 @@ void otp_lost_print(const struct otp_gather *g, const struct otp_lost_options *o
         lost.odd_times += of->odd_times;
         lost.negatives += of->negatives;
     }
-    if (o->format == OTP_FORMAT_PPROF) {
-        print_pprof(g, o);
+    if (o->gperftools != NULL) {
+        print_gperftools(g, o);
+    }
+    if (o->losses != NULL) {
+        print_common(g, o);
     }
     print_count(o, lost.zero_samples, "samples whose values are all 0");
     print_count(o, lost.bare_labels, "labels without a key");

@@ -18,17 +18,42 @@
 #define OUTPUT_MAX ((size_t)4 << 30)
 #define TEXT_MAX ((size_t)1 << 30) /* nothing is cut */
 
+/* .prof and .heap, which the library has no use for. */
+static bool is_gperftools_name(struct otp_product *p, struct otp_text name)
+{
+    static const struct {
+        const char *end;
+        enum otp_compression compression;
+    } packed[] = {
+        {"", OTP_COMPRESSION_NONE}, {".gz", OTP_COMPRESSION_GZIP}, {".zst", OTP_COMPRESSION_ZSTD}};
+    static const char *const ends[] = {
+        [OTP_GPERFTOOLS_CPU] = ".prof", [OTP_GPERFTOOLS_HEAP] = ".heap"};
+    char end[16];
+    for (size_t i = 0; i < sizeof(packed) / sizeof(packed[0]); i++) {
+        for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++) {
+            size_t len = (size_t)snprintf(end, sizeof(end), "%s%s", ends[k], packed[i].end);
+            if (name.len >= len && memcmp(name.data + name.len - len, end, len) == 0) {
+                p->kind = (enum otp_gperftools_kind)k;
+                p->compression = packed[i].compression;
+                p->is_gperftools = true;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 bool otp_product_init(struct otp_product *p, const struct otp_command *command, const char *path)
 {
     memset(p, 0, sizeof(*p));
     p->path = path;
     otp_heap_init(&p->heap, SIZE_MAX / 2);
     otp_heap_prefer_huge(&p->heap);
-    if (!otp_format_of_name(otp_text_of(path), &p->format, &p->compression)) {
+    if (!is_gperftools_name(p, otp_text_of(path)) &&
+        !otp_format_of_name(otp_text_of(path), &p->format, &p->compression)) {
         (void)otp_usage_error(command,
-                              "the name \"%s\" says no format: .otlp, .jsonl, .pb or .otep239, "
-                              "each with .gz, .zst or "
-                              "nothing behind it",
+                              "the name \"%s\" says no format: .otlp, .jsonl, .pb, .otep239, .prof "
+                              "or .heap, each with .gz, .zst or nothing behind it",
                               path);
         return false;
     }
@@ -103,16 +128,30 @@ static enum otp_status open_otep239(struct otp_product *p, const struct otp_prod
     return OTP_OK;
 }
 
+static enum otp_status open_gperftools(struct otp_product *p, const struct otp_product_options *o)
+{
+    const struct otp_gperftools_options options = {
+        .kind = p->kind,
+        .main_file = o->main_file,
+        .once = true,
+        .max_string_bytes = TEXT_MAX,
+    };
+    OTP_TRY(otp_gperftools_builder_create(&p->heap, &options, &p->gperftools));
+    p->visitor = otp_gperftools_builder_visitor(p->gperftools);
+    return OTP_OK;
+}
+
 enum otp_status otp_product_open(struct otp_product *p, const struct otp_product_options *o)
 {
-    return p->format == OTP_FORMAT_PPROF     ? open_pprof(p, o)
+    return p->is_gperftools                  ? open_gperftools(p, o)
+           : p->format == OTP_FORMAT_PPROF   ? open_pprof(p, o)
            : p->format == OTP_FORMAT_OTEP239 ? open_otep239(p, o)
                                              : open_otlp(p, o);
 }
 
 bool otp_product_has_envelopes(const struct otp_product *p)
 {
-    return p->format != OTP_FORMAT_PPROF;
+    return p->format != OTP_FORMAT_PPROF && !p->is_gperftools;
 }
 
 enum otp_status otp_product_envelope(struct otp_product *p, const struct otp_envelope_options *o)
@@ -124,9 +163,10 @@ enum otp_status otp_product_envelope(struct otp_product *p, const struct otp_env
 
 static enum otp_status finish(struct otp_product *p, struct otp_buf *out)
 {
-    return p->pprof != NULL     ? otp_pprof_builder_finish(p->pprof, out)
-           : p->otep239 != NULL ? otp_otep239_builder_finish(p->otep239, out)
-                                : otp_otlp_builder_finish(p->otlp, out);
+    return p->gperftools != NULL ? otp_gperftools_builder_finish(p->gperftools, out, &p->losses)
+           : p->pprof != NULL    ? otp_pprof_builder_finish(p->pprof, out)
+           : p->otep239 != NULL  ? otp_otep239_builder_finish(p->otep239, out)
+                                 : otp_otlp_builder_finish(p->otlp, out);
 }
 
 /* Replaces a message in out by the same as a line of JSON. */
@@ -225,9 +265,11 @@ static void destroy_builders(struct otp_product *p)
     otp_otlp_builder_destroy(p->otlp);
     otp_pprof_builder_destroy(p->pprof);
     otp_otep239_builder_destroy(p->otep239);
+    otp_gperftools_builder_destroy(p->gperftools);
     p->otlp = NULL;
     p->pprof = NULL;
     p->otep239 = NULL;
+    p->gperftools = NULL;
     p->visitor = NULL;
 }
 

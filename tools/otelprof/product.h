@@ -10,6 +10,7 @@
 #include "core/base/heap.h"
 #include "core/base/status.h"
 #include "core/encode/envelope.h"
+#include "core/encode/gperftools.h"
 #include "core/encode/otep239.h"
 #include "core/encode/otlp.h"
 #include "core/encode/pprof.h"
@@ -19,14 +20,18 @@
 
 struct otp_product {
     const char *path;
-    enum otp_format format;
+    enum otp_format format; /* where it is none of gperftools' */
     enum otp_compression compression;
+    bool is_gperftools;
+    enum otp_gperftools_kind kind; /* of gperftools' */
     struct otp_heap heap;
     struct otp_otlp_builder *otlp;
     struct otp_pprof_builder *pprof;
     struct otp_otep239_builder *otep239;
+    struct otp_gperftools_builder *gperftools;
     struct otp_visitor *visitor;
-    struct otp_buf out;  /* the message, once it is finished */
+    struct otp_buf out; /* the message, once it is finished */
+    struct otp_gperftools_losses losses;
     uint8_t next_id[16]; /* of the profile that is told next; all zero: none */
 };
 
@@ -39,6 +44,11 @@ struct otp_product_options {
     bool refer; /* attributes of resources as references */
 };
 
+/* Is it pprof? */
+static inline bool otp_product_is_pprof(const struct otp_product *p)
+{
+    return p->format == OTP_FORMAT_PPROF && !p->is_gperftools;
+}
 /* Reads format and compression from the name; false: a line was printed. */
 bool otp_product_init(struct otp_product *p, const struct otp_command *command, const char *path);
 /* Makes the builder, so that p->visitor can be told to. */
