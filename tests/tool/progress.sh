@@ -12,7 +12,7 @@ gzip -kn "$work/big.jsonl"
 # slow.py TERMINAL|PIPE FILE COMMAND…: the command with FILE as its standard input, which comes slowly: until it has said how much there is,
 # or, in a pipe, for two seconds. What it says is in the file `said`.
 cat > "$work/slow.py" << 'P'
-import os, pty, subprocess, sys, threading, time
+import array, fcntl, os, pty, subprocess, sys, termios, threading, time
 where, path, command = sys.argv[1], sys.argv[2], sys.argv[3:]
 ours, theirs = os.pipe() if where == "PIPE" else pty.openpty()
 child = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=theirs)
@@ -41,6 +41,13 @@ while not is_enough() and at < len(data) - 1:
     time.sleep(0.02)
 child.stdin.write(data[at:])
 child.stdin.flush()
+def waits_for_more():
+    left = array.array("i", [0])
+    fcntl.ioctl(child.stdin, termios.FIONREAD, left)
+    state = open("/proc/%d/stat" % child.pid).read().rsplit(")", 1)[1].split()[0]
+    return left[0] == 0 and state in "SZX"
+while not waits_for_more():
+    time.sleep(0.01)
 time.sleep(0.2) # longer than from one line to the next
 child.stdin.close()
 status = child.wait()
