@@ -88,7 +88,8 @@ run_nginx() {
     env "$@" nginx -c "$root/conf" -e "$root/error.log" > "$d/$stem.out" 2> "$d/$stem.err" < /dev/null
     server_status=$?
     wait_for 20 test -s "$root/pid" || bad "$stem: nginx does not start"
-    pids="$pids $(cat "$root/pid")"
+    master=$(cat "$root/pid")
+    pids="$pids $master"
     url=http://127.0.0.1:$port/
     {
         "$python" -c 'import sys, urllib.request as u, gzip
@@ -101,8 +102,8 @@ print(r.status, len(gzip.decompress(r.read())))' "$url"
         fi
     } > "$d/$stem.seen" 2>&1
     nginx -c "$root/conf" -e "$root/error.log" -s quit 2> /dev/null
-    nginx_is_gone() {
-        [ ! -e "$root/pid" ]
+    nginx_is_gone() { # with its last profile, not just its file; nobody may have waited for it
+        [ ! -e "/proc/$master" ] || grep -q '^State:.*Z' "/proc/$master/status"
     }
     wait_for 30 nginx_is_gone || bad "$stem: nginx does not end"
     sed 's/^[^[]*//; s/ [0-9]*#[0-9]*:.*signal .*//; s/[0-9]\{3,\}//g' "$root/error.log" | grep -v "signal\|^.notice. *$" | sort -u > "$d/$stem.log"
