@@ -207,7 +207,7 @@ count() {
     find "$d/$1" -type f 2> /dev/null | wc -l
 }
 for i in 1 2 3 4; do
-    inside otelprof run -o "/otp/m$i.otlp" -- perl -e '$x += $_ ** 0.5 for 1 .. 3e5' > "$d/out" 2>&1
+    inside otelprof run -o "/otp/m$i.otlp" -- perl -e '$x += $_ ** 0.5 for 1 .. 3e6' > "$d/out" 2>&1
 done
 for i in 1 2 3; do send one "$root/otp/m$i.otlp"; done
 between "gateways that got one service" 1 1 "$(( ($(count a) > 0) + ($(count b) > 0) ))"
