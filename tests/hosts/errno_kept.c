@@ -19,7 +19,7 @@ HOST_NOINLINE static int look_at_errno(int depth)
     }
     errno = 0;
     int wrong = open("/nonexistent/file", O_RDONLY) != -1;
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < 200000; i++) {
         __asm__ volatile("" ::: "memory");
     }
     wrong += errno != ENOENT;

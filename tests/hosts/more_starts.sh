@@ -356,6 +356,7 @@ settings="OTELPROF_HEAP_INTERVAL=1 OTELPROF_CPU_HZ=1000"
 cat > pg.c << 'SOURCE'
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 volatile unsigned long x;
 static void *volatile kept;
 __attribute__((noinline)) void burns_here(void)
@@ -366,33 +367,33 @@ __attribute__((noinline)) void burns_here(void)
 }
 int main(void)
 {
+    clock_t begin = clock();
     for (int i = 0; i < 150; i++) { /* so much work, about a second; a clock may jump */
         burns_here();
     }
+    FILE *f = fopen(getenv("HUNDREDTHS"), "w");
+    fprintf(f, "%ld\n", (long)((clock() - begin) * 100 / CLOCKS_PER_SEC));
+    fclose(f);
     kept = malloc(10);
     puts("done");
     return 0;
 }
 SOURCE
 if gcc -O1 -pg -o pg pg.c; then
-    bare ./pg
+    bare env HUNDREDTHS="$d/bare.truth" ./pg
     mv gmon.out bare.gmon
-    prof ./pg
+    prof env HUNDREDTHS="$d/truth" ./pg
     same
     strict
     has_function cpu burns_here $(find "$p" -type f)
     equal "size of gmon.out" "$(stat -c %s bare.gmon)" "$(stat -c %s gmon.out)"
     if need gprof; then
-        # About a hundred, as the kernel counts: twice the truth would be seen. What the machine takes away in the second
-        # run is in its profile as well.
-        for run in bare.gmon gmon.out; do
-            gprof -bp ./pg $run | awk '$NF == "burns_here" { print int($3 * 100) }'
-        done > ticks
-        truth=$(head -n 1 ticks)
-        # shellcheck disable=SC2046
-        most=$(($(judge site cpu burns_here $(find "$p" -type f)) / 10000000))
-        [ "$most" -ge "$truth" ] || most=$truth
-        between "ticks of its own" $((truth * 6 / 10)) $((most * 15 / 10)) "$(tail -n 1 ticks)"
+        # A hundred a second of its own clock, as the kernel counts: twice the truth would be seen. No two runs are equally
+        # fast; for what a machine takes away in the second there need not be ticks.
+        gprof -bp ./pg gmon.out | awk '$NF == "burns_here" { print int($3 * 100) }' > ticks
+        truth=$(cat truth) least=$(cat bare.truth)
+        [ "$least" -le "$truth" ] || least=$truth
+        between "ticks of its own" $((least * 6 / 10)) $((truth * 15 / 10)) "$(cat ticks)"
     fi
 fi
 end
