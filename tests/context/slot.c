@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../truth.h"
 #include "sdk.h"
 
 #ifdef OWN
@@ -48,9 +49,14 @@ __attribute__((noinline)) static void spin(double seconds)
     }
 }
 
-__attribute__((noinline)) void burn_with(void)
+/* Tells what it has used, by a name with the number. */
+__attribute__((noinline)) void burn_with(uint8_t number)
 {
+    char name[16];
+    long long begin = truth_clock();
+    snprintf(name, sizeof(name), "with-%02u", number);
     spin(PART);
+    truth_tell(name, begin);
     sink++;
 }
 
@@ -69,7 +75,7 @@ __attribute__((noinline)) void burn_unknown(double seconds)
 static void work(uint8_t number, const char *value)
 {
     attach(number, value);
-    burn_with();
+    burn_with(number);
     detach();
     burn_without();
 }
