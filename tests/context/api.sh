@@ -76,7 +76,7 @@ one() { # NAME SCOPES COMMAND...: with 1 it has scopes of C++
     equal "exit status without the library" 0 "$bare_status"
     equal "output without the library" "done" "$(cat "$d/bare.out")"
     equal "report of the program" "absent 0 00000000000000000000000000000000" "$(cat "$d/report")"
-    settings="OTELPROF_CPU_HZ=200 TRUTH=$d/truth"
+    settings="OTELPROF_CPU_HZ=200 OTELPROF_INTERVAL=60m TRUTH=$d/truth" # one profile, one id
     prof "$host" "$d/report"
     same
     strict

@@ -213,7 +213,7 @@ static enum otp_status next(void)
 
 START_TEST(test_both_kinds_of_addresses)
 {
-    write_conf("search one.test two.test\noptions ndots:2 timeout:1");
+    write_conf("search one.test two.test\noptions ndots:2 timeout:9");
     ck_assert_int_eq((int)start("a.b.c"), OTP_AGAIN);
     serve("a.b.c", OTP_DNS_TYPE_A, 0);
     ck_assert_int_eq((int)next(), OTP_AGAIN);
