@@ -238,6 +238,30 @@ ctl_ok status
 curtain
 end
 
+begin "a question that is stopped and goes on, as by Ctrl-Z and fg, is answered"
+play OTELPROF_CONTROL=true
+kill -STOP "$pid"
+"$tool" ctl "$pid" --wait 60 status > ctl.out 2> ctl.err &
+asker=$!
+pids="$pids $asker"
+waits() { # recvfrom
+    grep -q '^45 ' "/proc/$asker/syscall"
+}
+is_stopped() {
+    grep -q '^State:.*T' "/proc/$asker/status"
+}
+wait_for 20 waits || bad "it does not wait for an answer"
+kill -STOP "$asker"
+wait_for 20 is_stopped || bad "it is not stopped"
+kill -CONT "$asker"
+wait_for 20 waits || bad "it waits no more: $(cat ctl.err)"
+kill -CONT "$pid"
+wait "$asker"
+equal "exit status" 0 $?
+equal "sampling" on "$(value process sampling)"
+curtain
+end
+
 begin "a program that forbids itself system calls, dormant and asked before"
 cat > forbid.py << 'EOF'
 import ctypes, os, sys

@@ -132,7 +132,17 @@ static int explain_no_socket(uint64_t pid)
     return fail(pid, "it has no control socket (OTELPROF_CONTROL=true opens one)");
 }
 
-/* One packet there, one back; the length of the answer, or -1. */
+static bool send_all(int fd, const char *request)
+{
+    ssize_t n;
+    do {
+        n = send(fd, request, strlen(request), MSG_NOSIGNAL);
+    } while (n < 0 && errno == EINTR);
+    return n >= 0 || errno == EPIPE; /* what is there to read may be why it was refused */
+}
+
+/* One packet there, one back; the length of the answer, or -1. A call with a time-out ends when
+ * this process is stopped and goes on, and is begun again. */
 static ssize_t ask(int fd, const char *request, struct answer *reply, uint64_t seconds)
 {
     struct timeval limit = {.tv_sec = (time_t)seconds};
@@ -140,8 +150,10 @@ static ssize_t ask(int fd, const char *request, struct answer *reply, uint64_t s
 
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) == 0 &&
         setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) == 0 &&
-        (send(fd, request, strlen(request), MSG_NOSIGNAL) >= 0 || errno == EPIPE)) {
-        n = recv(fd, reply->text, sizeof(reply->text) - 1, 0); /* perhaps why it was refused */
+        send_all(fd, request)) {
+        do {
+            n = recv(fd, reply->text, sizeof(reply->text) - 1, 0);
+        } while (n < 0 && errno == EINTR);
     }
     reply->len = n < 0 ? 0 : (size_t)n;
     reply->text[reply->len] = '\0';
