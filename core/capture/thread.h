@@ -32,6 +32,7 @@ enum otp_thread_state { OTP_THREAD_FREE = 0, OTP_THREAD_LIVE = 1, OTP_THREAD_END
  */
 struct otp_pace {
     int64_t first_ns;   /* reading of the clock when the first period ends */
+    int64_t origin_ns;  /* and when one begins in which others may have had a part: see phase.h */
     uint64_t period_ns; /* 0: no periods */
 };
 

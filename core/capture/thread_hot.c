@@ -13,6 +13,7 @@
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/labels.h"
+#include "core/capture/phase.h"
 #include "core/capture/scratch.h"
 #include "core/capture/timer.h"
 
@@ -204,7 +205,7 @@ void otp_thread_begin(struct otp_thread *t)
         name_from_kernel(t);
     }
     if (otp_settings.is_cpu_on && otp_capture_is_on()) {
-        (void)otp_timer_start(t);
+        (void)otp_timer_start_from_birth(t);
         otp_timer_end_adopted(t);
     }
 }
@@ -295,6 +296,7 @@ static void become_child(struct otp_thread *t)
 
 void otp_thread_forget_others(void)
 {
+    otp_phase_forget_all();
     for (uint32_t n = 0;; n++) {
         struct otp_thread *t = otp_thread_get(n);
         if (t == NULL) {

@@ -49,7 +49,8 @@ struct tick {
      * all time up to the second if the first is 0. */
     uint64_t since_ns;
     uint64_t now_ns;
-    uintptr_t leaf; /* function to put below the stack; 0: none */
+    uintptr_t leaf;   /* function to put below the stack; 0: none */
+    bool was_blocked; /* the thread was elsewhere when it was sent */
 };
 
 /* How far ticks of timers are apart. */
@@ -80,6 +81,20 @@ static bool has_opened_signals(const ucontext_t *uc)
     const greg_t *g = uc->uc_mcontext.gregs;
     return g[REG_R10] == sizeof(uint64_t) && (unsigned)g[REG_RDI] <= SIG_SETMASK &&
            is_at_syscall(uc);
+}
+
+/* Whether that call has let the tick through, as far as can be seen: the mask before it, if it was
+ * asked for, had the tick's signal in it. */
+static bool was_blocked(const ucontext_t *uc)
+{
+    uintptr_t before = (uintptr_t)uc->uc_mcontext.gregs[REG_RDX];
+    if (!has_opened_signals(uc)) {
+        return false;
+    }
+    if (before % sizeof(uint64_t) != 0 || !otp_probe_page(before & ~(uintptr_t)(OTP_PAGE - 1))) {
+        return true;
+    }
+    return (*(const uint64_t *)before >> (otp_settings.signo - 1) & 1) != 0;
 }
 
 /*
@@ -170,6 +185,9 @@ static void sample(void *arg)
     if (OTP_UNLIKELY(is_put && part < due)) {
         is_put = put(k, due - part, &tag, 0);
         otp_count(OTP_COUNT_LINKS, OTP_OF_CPU, is_put ? 1 : 0);
+    }
+    if (OTP_UNLIKELY(is_put && k->was_blocked)) {
+        otp_count(OTP_COUNT_UNSEEN, OTP_OF_CPU, due);
     }
     if (!is_put) {
         otp_count(OTP_COUNT_RING_FULL, OTP_OF_CPU, 1);
@@ -351,6 +369,7 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     uint64_t began_ns = otp_sys_thread_cpu_ns();
     struct tick k = {.thread = t, .signal = context, .now_ns = began_ns};
     uint64_t put_off_ns = t->put_off_ns; /* what was booked before is not due any more */
+    k.was_blocked = is_timer && was_blocked(context);
     if (otp_load_relaxed(&t->perf_fd) != 0) {
         share_out(&k, context, is_timer);
     } else {
@@ -369,6 +388,7 @@ void otp_sampled_last_tick(const struct otp_regs *regs)
     uint64_t mask;
     if (otp_sys_block_signals(&mask)) {
         take(&k, otp_regs_sp(regs));
+        otp_timer_hand_on(t, k.now_ns);
         otp_sys_restore_signals(mask);
     }
 }

@@ -30,10 +30,11 @@ enum otp_timer_state {
 
 /*
  * Arms the timer of t. Its first period ends at a random moment within one period from now, so that
- * threads of any length are sampled in proportion; a thread that has periods already goes on with
- * them. Nothing happens when there is a timer, or another thread starts it just now. Can be called
- * from another thread (the kernel lets any thread of the process arm a timer on a thread's clock).
- * False and counted when the kernel refuses. Context: hot.
+ * threads of any length are sampled in proportion; where another thread has left one, with regard
+ * to that (phase.h). A thread that has periods already goes on with them. Nothing happens when
+ * there is a timer, or another thread starts it just now. Can be called from another thread (the
+ * kernel lets any thread of the process arm a timer on a thread's clock). False and counted when
+ * the kernel refuses. Context: hot.
  */
 bool otp_timer_start(struct otp_thread *t);
 /* The same for a thread whose first period begins with its life. Context: hot. */
@@ -64,6 +65,9 @@ uint64_t otp_timer_take(struct otp_thread *t, uint64_t now_ns, uint64_t *out_per
 uint64_t otp_timer_due_since(const struct otp_thread *t, uint64_t since_ns, uint64_t now_ns);
 uint64_t otp_timer_take_since(struct otp_thread *t, uint64_t since_ns, uint64_t now_ns,
                               uint64_t most, uint64_t *out_period_ns);
+/* The thread ends: another may go on with its period from now_ns on, a reading of its clock up to
+ * which all is told. Context: hot. */
+void otp_timer_hand_on(const struct otp_thread *t, uint64_t now_ns);
 /* Reads the CPU clock of any thread of the process; false when it is gone. Context: any. */
 bool otp_timer_clock(const struct otp_thread *t, uint64_t *out_ns);
 /* Deletes the timer, if any. Context: hot. */

@@ -11,6 +11,7 @@
 #include "core/base/counters.h"
 #include "core/base/sys.h"
 #include "core/capture/capture.h"
+#include "core/capture/phase.h"
 #include "core/capture/random.h"
 
 #define COOKIE_MAGIC UINT64_C(0x07be) /* upper 16 bits; then 24 bits generation, 24 bits number */
@@ -61,6 +62,7 @@ static struct otp_pace pace_of(const struct otp_thread *t, uint64_t due)
 {
     const struct otp_pace *slot = &t->pace[due >> TOLD_BITS & 1];
     struct otp_pace p = {.first_ns = otp_load_relaxed(&slot->first_ns),
+                         .origin_ns = otp_load_relaxed(&slot->origin_ns),
                          .period_ns = otp_load_relaxed(&slot->period_ns)};
     return p;
 }
@@ -71,6 +73,7 @@ static bool replace_pace(struct otp_thread *t, uint64_t due, const struct otp_pa
     uint64_t next = (due | TOLD_MASK) + 1;
     struct otp_pace *slot = &t->pace[next >> TOLD_BITS & 1];
     otp_store_relaxed(&slot->first_ns, p->first_ns);
+    otp_store_relaxed(&slot->origin_ns, p->origin_ns);
     otp_store_relaxed(&slot->period_ns, p->period_ns);
     return otp_cas_acq_rel(&t->due, &due, next); /* pairs: PACE */
 }
@@ -86,8 +89,10 @@ void otp_timer_forget(struct otp_thread *t)
 static void begin_periods(struct otp_thread *t, uint64_t from_ns)
 {
     uint64_t period = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    struct otp_phase begun = otp_phase_take(period);
     struct otp_pace p = {.period_ns = period};
-    p.first_ns = (int64_t)(from_ns + 1 + otp_random_below(&t->random, period));
+    p.origin_ns = (int64_t)from_ns - (int64_t)begun.used_ns;
+    p.first_ns = p.origin_ns + otp_phase_draw(begun, period, &t->random);
     while (!replace_pace(t, otp_load_acquire(&t->due), &p)) { /* pairs: PACE */
     }
 }
@@ -145,6 +150,23 @@ static int64_t floor_of(int64_t a, int64_t b)
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
+void otp_timer_hand_on(const struct otp_thread *t, uint64_t now_ns)
+{
+    struct otp_pace p = pace_of(t, otp_load_acquire(&t->due)); /* pairs: PACE */
+    int64_t period = (int64_t)p.period_ns;
+    int64_t now = (int64_t)now_ns;
+    if (period == 0 || now < p.origin_ns) {
+        return;
+    }
+    int64_t used = (now - p.origin_ns) % period;
+    int64_t began = now - used;
+    int64_t behind = p.first_ns - began; /* the moment of that period is as far from its begin */
+    bool is_first = began == p.origin_ns && behind > period;
+    int64_t moment = behind - floor_of(behind - 1, period) * period;
+    otp_phase_leave(p.period_ns, (struct otp_phase){.used_ns = (uint64_t)used,
+                                                    .is_over = is_first || moment <= used});
+}
+
 /*
  * What is due at now_ns in periods of another length, the rest rounded up or down by chance in its
  * proportion. Negative: samples were taken of time after now_ns.
@@ -171,7 +193,7 @@ void otp_timer_change(struct otp_thread *t, uint64_t now_ns, uint64_t period_ns)
 {
     static uint64_t random; /* the worker's */
     random = random != 0 ? random : otp_sys_monotonic_ns();
-    struct otp_pace p = {.period_ns = period_ns};
+    struct otp_pace p = {.origin_ns = (int64_t)now_ns, .period_ns = period_ns};
     int64_t first = (int64_t)(now_ns + 1 + otp_random_below(&random, period_ns));
     uint64_t due;
     do {

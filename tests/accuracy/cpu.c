@@ -191,11 +191,12 @@ NOINLINE void *short_work(void *arg)
         burn_a(CHUNK / 16);
         now = thread_cpu();
     }
-    __atomic_fetch_add(&short_ns, now - began, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&short_ns, now, __ATOMIC_RELAXED);
     return NULL;
 }
 
-/* short COUNT US: that many threads, each of which uses that little CPU time; four at a time. */
+/* short COUNT US: that many threads, each of which uses that little CPU time; four at a time. Told
+ * is what they used from their birth on. */
 static void do_short(long count, long us)
 {
     pthread_t t[4];

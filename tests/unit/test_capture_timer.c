@@ -11,6 +11,7 @@
 #include "core/base/annot.h"
 #include "core/base/hotmem.h"
 #include "core/capture/capture.h"
+#include "core/capture/phase.h"
 #include "core/capture/random.h"
 #include "core/capture/thread.h"
 #include "core/capture/timer.h"
@@ -274,6 +275,117 @@ START_TEST(test_a_change_while_the_thread_takes_its_periods)
 }
 END_TEST
 
+/* A whole life: first_ns of one kind of work, then another; periods told of both. */
+struct life {
+    uint64_t first_ns;
+    uint64_t second_ns;
+    uint64_t told[2];
+};
+
+static void begin_and_end(struct life *l)
+{
+    struct otp_thread *t = fresh(10 * MS);
+    l->told[0] += take(t, l->first_ns) / (10 * MS);
+    l->told[1] += take(t, l->first_ns + l->second_ns) / (10 * MS);
+    otp_timer_hand_on(t, l->first_ns + l->second_ns);
+    otp_thread_unclaim(t);
+}
+
+/* Threads one after the other, of any length, are told as one thread would be. */
+START_TEST(test_what_threads_leave_of_a_period_is_the_next_ones)
+{
+    uint64_t used = 0;
+    uint64_t told = 0;
+    for (int i = 0; i < 100000; i++) {
+        uint64_t longest = i % 1000 < 900 ? 2 * MS : 95 * MS;
+        struct life l = {.first_ns = below(longest), .second_ns = below(longest)};
+        begin_and_end(&l);
+        used += l.first_ns + l.second_ns;
+        told += l.told[0] + l.told[1];
+        ck_assert_uint_ge(told, used / (10 * MS));
+        ck_assert_uint_le(told, used / (10 * MS) + 1);
+    }
+    ck_assert_uint_gt(told, 10000);
+}
+END_TEST
+
+/* As many periods are begun as there are threads at a time, and no more. */
+START_TEST(test_threads_side_by_side_go_on_with_a_period_each)
+{
+    struct otp_thread *alive[4];
+    uint64_t told = 0;
+    const unsigned rounds = 20000;
+    for (unsigned round = 0; round < rounds; round++) {
+        for (size_t i = 0; i < OTP_ARRAY_LEN(alive); i++) {
+            alive[i] = fresh(10 * MS);
+        }
+        for (size_t i = 0; i < OTP_ARRAY_LEN(alive); i++) {
+            told += take(alive[i], 3 * MS) / (10 * MS);
+            otp_timer_hand_on(alive[i], 3 * MS);
+            otp_thread_unclaim(alive[i]);
+        }
+    }
+    uint64_t used = rounds * OTP_ARRAY_LEN(alive) * 3 * MS;
+    ck_assert_uint_ge(told + OTP_ARRAY_LEN(alive), used / (10 * MS));
+    ck_assert_uint_le(told, used / (10 * MS) + OTP_ARRAY_LEN(alive));
+}
+END_TEST
+
+/* Lives that divide a period, and parts of them, have their share all the same, wherever in a
+ * period the first of them begins: a moment in each is drawn anew. */
+static void check_shares(uint64_t begin_ns)
+{
+    struct life left = {.first_ns = 1 * MS, .second_ns = 4 * MS};
+    struct life right = {.first_ns = 2 * MS, .second_ns = 13 * MS};
+    const double lives = 20000;
+    struct life before = {.first_ns = begin_ns};
+    otp_phase_forget_all();
+    begin_and_end(&before);
+    for (int i = 0; i < (int)lives; i++) {
+        begin_and_end(&left);
+        begin_and_end(&right);
+    }
+    const double shares[] = {0.1, 0.4, 0.2, 1.3};
+    const uint64_t told[] = {left.told[0], left.told[1], right.told[0], right.told[1]};
+    for (size_t i = 0; i < OTP_ARRAY_LEN(shares); i++) {
+        double part = shares[i] - floor(shares[i]);
+        double sigma = sqrt(lives * part * (1 - part));
+        ck_assert_msg(fabs((double)told[i] - lives * shares[i]) <= 5 * sigma,
+                      "begun at %lu, part %zu: %lu of %.0f", (unsigned long)begin_ns, i,
+                      (unsigned long)told[i], lives * shares[i]);
+    }
+}
+
+START_TEST(test_threads_in_step_with_periods_have_their_share)
+{
+    for (uint64_t begin_ns = 0; begin_ns < 10 * MS; begin_ns += MS / 2) {
+        check_shares(begin_ns);
+    }
+}
+END_TEST
+
+/* A phase is told by its length of period: others are not gone on with, and make room. */
+START_TEST(test_phases_are_of_periods_of_one_length)
+{
+    struct otp_phase used = {.used_ns = 7 * MS, .is_over = true};
+    otp_phase_forget_all();
+    for (int i = 0; i < 1000; i++) {
+        otp_phase_leave(10 * MS, used);
+    }
+    ck_assert_uint_eq(otp_phase_take(20 * MS).used_ns, 0);
+    otp_phase_leave(20 * MS, used);
+    ck_assert_uint_eq(otp_phase_take(20 * MS).used_ns, 7 * MS);
+    ck_assert_uint_eq(otp_phase_take(20 * MS).used_ns, 0);
+    struct otp_phase found = otp_phase_take(10 * MS);
+    ck_assert_uint_eq(found.used_ns, 7 * MS);
+    ck_assert(found.is_over);
+    otp_phase_leave((uint64_t)5000 * MS, used); /* longer than can be kept */
+    ck_assert_uint_eq(otp_phase_take((uint64_t)5000 * MS).used_ns, 0);
+    otp_phase_forget_all();
+    ck_assert_uint_eq(otp_phase_take(10 * MS).used_ns, 0);
+}
+END_TEST
+
 START_TEST(test_epochs_wrap)
 {
     struct otp_thread *t = fresh(10 * MS);
@@ -320,6 +432,10 @@ int main(void)
     tcase_add_test(t, test_spans_are_told_once_and_are_never_negative);
     tcase_add_test(t, test_sums_are_true_over_changes_of_the_period);
     tcase_add_test(t, test_a_change_while_the_thread_takes_its_periods);
+    tcase_add_test(t, test_what_threads_leave_of_a_period_is_the_next_ones);
+    tcase_add_test(t, test_threads_side_by_side_go_on_with_a_period_each);
+    tcase_add_test(t, test_threads_in_step_with_periods_have_their_share);
+    tcase_add_test(t, test_phases_are_of_periods_of_one_length);
     tcase_add_test(t, test_epochs_wrap);
     tcase_add_test(t, test_no_timer_starts_at_the_end);
     suite_add_tcase(s, t);
