@@ -24,6 +24,30 @@
     const data = new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer);
     return new Set(data).size;
   }
+  /* All rows of the table, by going through it: place, name, value of its own, total. */
+  function walk() {
+    const box = $("tablebox");
+    const rows = new Map();
+    let most = 0;
+    for (let top = 0; ; top += Math.max(100, box.clientHeight - 50)) {
+      box.scrollTop = top;
+      box.dispatchEvent(new Event("scroll"));
+      const shown = Array.from(box.querySelectorAll("tr.row"));
+      most = Math.max(most, shown.length);
+      for (const tr of shown) {
+        const r = tr.getBoundingClientRect();
+        const at = box.getBoundingClientRect();
+        if (r.bottom < at.top || r.top > at.bottom) continue; /* it is there, but nobody sees it */
+        const cells = tr.children;
+        rows.set(Number(tr.getAttribute("aria-rowindex")) - 1, [cells[0].textContent, cells[2].querySelector("span").textContent, cells[3].querySelector("span").textContent]);
+      }
+      if (box.scrollTop + box.clientHeight >= box.scrollHeight - 1) break;
+    }
+    box.scrollTop = 0;
+    box.dispatchEvent(new Event("scroll"));
+    const said = Number(box.querySelector("table").getAttribute("aria-rowcount")) - 1;
+    return { said, most, rows: Array.from(rows).sort((a, b) => a[0] - b[0]) };
+  }
   try {
     note("title", document.title);
     note("all", path());
@@ -64,6 +88,11 @@
     key("t");
     note("rows", document.querySelectorAll("tr.row").length);
     note("first row", (document.querySelector("tr.row td") || {}).textContent);
+    note("listed", walk());
+    type(ASK.regex);
+    note("regex", $("matched").textContent);
+    note("found", walk());
+    key("Escape");
     document.querySelectorAll("#tablebox th button")[3].click();
     note("first by total", (document.querySelector("tr.row td") || {}).textContent);
     key("t");

@@ -48,11 +48,50 @@ class Tree:
             inside[i] = inside[self.parent[i]] or wanted(self.d["name"][i])
         return sum(v for v, k in zip(self.self_of(t), inside) if k)
 
+    def cum(self, t, base=False):
+        """By name the sum of what it is anywhere in; once where it is inside itself."""
+        pairs, sums = self.d["base" if base else "self"][t], [0] * len(self.parent)
+        for i, v in zip(pairs[::2], pairs[1::2]):
+            sums[i] = v
+        for i in range(len(sums) - 1, 0, -1):
+            sums[self.parent[i]] += sums[i]
+        out, path, open_names = collections.Counter(), [], collections.Counter()
+        for i, depth in enumerate(self.d["depth"]):
+            for k in path[depth:]:
+                open_names[k] -= 1
+            del path[depth:]
+            name = self.d["name"][i]
+            if i > 0 and open_names[name] == 0:
+                out[name] += sums[i]
+            open_names[name] += 1
+            path.append(name)
+        return out
+
     def flat(self, t):
         out = collections.Counter()
         for i, v in enumerate(self.self_of(t)):
             out[self.d["name"][i]] += v
         return out
+
+
+def compare_rows(tree, first, seen, wanted, what):
+    """Are these the rows of all names that are wanted, each once, the largest first? How many differ, how many there are."""
+    d, flat, cum = tree.d, tree.flat(first), tree.cum(first)
+    base = tree.cum(first, True) if d["base"] is not None else {}
+    names = [k for k in range(1, len(d["names"])) if (flat[k] or cum[k] or base.get(k)) and wanted(d["names"][k])]
+    want = collections.Counter((d["names"][k], "{:,}".format(flat[k]), "{:,}".format(cum[k])) for k in names)
+    have = collections.Counter(tuple(row) for _, row in seen["rows"])
+    bad = sum(((want - have) + (have - want)).values())
+    places = [place for place, _ in seen["rows"]]
+    order = [int(row[1].replace(",", "")) for _, row in seen["rows"]]
+    if places != list(range(1, len(names) + 1)) or seen["said"] != len(names) or order != sorted(order, reverse=True):
+        bad += 1
+    if seen["most"] > 200: # made at once: as many as are seen, and some
+        bad += 1
+    if bad:
+        print("    %s: %d differ of %d; %d said, %d at once; %r" % (what, bad, len(names), seen["said"], seen["most"],
+                                                                list(((want - have) + (have - want)).items())[:3]))
+    return bad, len(names)
 
 
 def browser(page, ask):
@@ -86,7 +125,8 @@ def main():
     anchored = ["^" + re.escape(d["names"][k]).replace("\\ ", " ") + "$" for k in names[:2]]
     modules = [m for m in d["modules"] if m][:2]
     others = [t for t in counts if t != first] + [first]
-    ask = {"search": anchored + ["."], "types": [label(t) for t in others], "threads": d["threads"][:3], "modules": modules}
+    regex = r"worker_\d*5>|mem|burn"
+    ask = {"regex": regex, "search": anchored + ["."], "types": [label(t) for t in others], "threads": d["threads"][:3], "modules": modules}
     seen = browser(sys.argv[1], ask)
     number = lambda v: "{:,}".format(v)
     share = lambda v, whole: "%.2f %%" % (100 * v / whole)
@@ -117,6 +157,19 @@ def main():
         if not str(seen.get(what)).startswith(want):
             bad += 1
             print("    %s: %r does not begin with %r" % (what, seen.get(what), want))
+    def matches(name):
+        return re.search(regex, name, re.I) is not None
+
+    found = tree.through(first, lambda k: matches(d["names"][k]))
+    if seen.get("regex") != share(found, total) or found == 0:
+        bad += 1
+        print("    regular expression: %r, and not %r" % (seen.get("regex"), share(found, total)))
+    looked = []
+    for what, wanted in (("listed", lambda _: True), ("found", matches)):
+        wrong, count = compare_rows(tree, first, seen[what], wanted, what)
+        bad += wrong
+        looked.append(count)
+    bad += 0 in looked
     best = max(v for k, v in flat.items() if k > 0) # small frames, which are one function, included
     top = [d["names"][k] for k, v in flat.items() if k > 0 and v == best]
     if seen.get("first row") not in top or not seen.get("rows") or seen.get("colours", 0) < 3:
@@ -127,7 +180,8 @@ def main():
     if not cum or number(cum) != middle.group(2):
         bad += 1
         print("    sandwich: %r, and not %r" % (seen.get("sandwich"), cum))
-    print("%d answers of %d frames, %d wrong" % (len(expect) + len(begins) + 2, len(d["depth"]), bad))
+    print("%d answers of %d frames, %d rows, %d of them found, %d wrong" % (
+        len(expect) + len(begins) + 3, len(d["depth"]), looked[0], looked[1], bad))
     sys.exit(bad > 0)
 
 

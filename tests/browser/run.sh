@@ -56,6 +56,8 @@ if need chromium; then
     drive large.html
     frames=$(sed -n 's/.* answers of \([0-9]*\) frames.*/\1/p' seen)
     [ "${frames:-0}" -ge 100000 ] || bad "only ${frames:-0} frames"
+    rows=$(sed -n 's/.* frames, \([0-9]*\) rows, \([0-9]*\) of them found.*/\1 \2/p' seen)
+    [ "${rows% *}" -ge 5000 ] && [ "${rows#* }" -ge 500 ] || bad "rows and those that were found: $rows"
 fi
 end
 finish

@@ -15,7 +15,7 @@
   const $ = (id) => document.getElementById(id);
   const ROW = 20;
   const MIN_WIDTH = 0.6;
-  const ROWS_STEP = 500;
+  const ROWS_SPARE = 20; /* rows of the table that are made above and below what is seen */
   const isDiff = D.base !== null;
   const n = D.depth.length;
   /* Nothing in a name may steer the line that it is shown in. */
@@ -39,7 +39,6 @@
     selected: -1,
     hover: -1,
     sort: "self",
-    rows: ROWS_STEP,
   };
 
   /* ---- the tree ---- */
@@ -546,6 +545,7 @@
   }
 
   /* ---- texts around it ---- */
+  const functions = new Set(D.name.slice(1)).size;
   function el(tag, text, className) {
     const e = document.createElement(tag);
     if (text !== undefined) e.textContent = text;
@@ -570,7 +570,6 @@
       return;
     }
     if (i === 0) {
-      const functions = new Set(D.name.slice(1)).size;
       box.textContent =
         `${show(v.total, S.type)} in ${functions.toLocaleString("en-US")} functions, ` +
         `${(n - 1).toLocaleString("en-US")} frames` + (D.note ? `; ${D.note}` : "");
@@ -726,7 +725,7 @@
     return td;
   }
 
-  function tableRow(r, whole) {
+  function tableRow(r, place, whole) {
     const tr = el("tr", undefined, "row" + (hits ? " hit" : ""));
     const name = el("td", D.names[r.name], "text");
     const file = D.files[D.file[r.name]];
@@ -735,6 +734,7 @@
     tr.append(numberCell(r.self, whole), numberCell(r.total, whole));
     if (isDiff) tr.append(el("td", signed(r.change), r.change > 0.005 ? "up" : r.change < -0.005 ? "down" : ""));
     tr.tabIndex = 0;
+    tr.setAttribute("aria-rowindex", place + 2);
     const open = () => {
       setQuery("^" + escaped(D.names[r.name]) + "$");
       setView("graph");
@@ -764,22 +764,52 @@
     const thead = el("thead");
     thead.append(head);
     const tbody = el("tbody");
-    for (const r of rows.slice(0, S.rows)) tbody.append(tableRow(r, whole));
     table.append(thead, tbody);
+    table.setAttribute("aria-rowcount", rows.length + 1);
     box.textContent = "";
     box.append(table);
-    if (rows.length > S.rows) {
-      const more = el("div", undefined, "more");
-      const b = el("button", `Show more: ${(rows.length - S.rows).toLocaleString("en-US")} functions follow`);
-      b.addEventListener("click", () => {
-        S.rows += 4 * ROWS_STEP;
-        showTable();
-      });
-      more.append(b);
-      box.append(more);
-    } else if (rows.length === 0) {
-      box.append(el("div", "No function matches.", "more"));
+    box.scrollTop = 0;
+    listed = { rows, whole, tbody, from: 0, to: 0, height: 0 };
+    if (rows.length === 0) box.append(el("div", "No function matches.", "more"));
+    else fillTable();
+  }
+
+  /* An empty row as high as those that are not made. */
+  function gap(height) {
+    const tr = el("tr");
+    const td = el("td");
+    td.colSpan = COLUMNS.length;
+    td.style.cssText = `height:${height}px;padding:0;border:0`;
+    tr.append(td);
+    return tr;
+  }
+
+  /* Of thousands of rows only those are made that are near what is seen. */
+  let listed = null;
+  function fillTable() {
+    const box = $("tablebox");
+    const { rows, whole, tbody } = listed;
+    if (listed.height === 0) {
+      tbody.append(tableRow(rows[0], 0, whole));
+      listed.height = tbody.firstChild.getBoundingClientRect().height || 26;
+      tbody.textContent = "";
     }
+    const first = Math.floor(box.scrollTop / listed.height);
+    const seen = Math.ceil(box.clientHeight / listed.height);
+    const from = Math.max(0, Math.min(first, rows.length - seen) - ROWS_SPARE);
+    const to = Math.min(rows.length, first + seen + ROWS_SPARE);
+    const isNear = first - listed.from >= Math.min(first, 5) && listed.to - first - seen >= Math.min(rows.length - first - seen, 5);
+    if (tbody.firstChild && isNear) return;
+    const kept = new Map();
+    for (const tr of tbody.querySelectorAll("tr.row")) kept.set(Number(tr.getAttribute("aria-rowindex")) - 2, tr);
+    const focused = document.activeElement;
+    const made = [gap(from * listed.height)];
+    for (let k = from; k < to; k++) made.push(kept.get(k) || tableRow(rows[k], k, whole));
+    made.push(gap((rows.length - to) * listed.height));
+    tbody.replaceChildren(...made);
+    if (tbody.contains(focused)) focused.focus({ preventScroll: true });
+    listed.from = from;
+    listed.to = to;
   }
 
   /* ---- changing the state ---- */
@@ -811,7 +841,6 @@
   }
   function setView(view) {
     S.view = view;
-    S.rows = ROWS_STEP;
     update(false);
   }
   function setQuery(q) {
@@ -822,7 +851,6 @@
   function setFocus(i) {
     S.focus = i;
     S.selected = -1;
-    S.rows = ROWS_STEP;
     update(true);
     if (!S.flip && rowTop(D.depth[i]) < 0) scroll.scrollTop = Math.max(0, D.depth[i] * ROW - 4 * ROW);
   }
@@ -938,6 +966,7 @@
     if (i >= 0) setFocus(i);
   });
   scroll.addEventListener("scroll", draw);
+  $("tablebox").addEventListener("scroll", () => listed && listed.rows.length > 0 && fillTable());
   window.addEventListener("resize", () => {
     resize();
     update(false);
