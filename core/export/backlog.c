@@ -204,23 +204,32 @@ void otp_backlog_succeeded(struct otp_backlog *b)
 {
     b->failures = 0;
     b->retry_ns = 0;
+    b->told_ns = 0;
     b->spool_ns = 0;
 }
 
 void otp_backlog_failed(struct otp_backlog *b, bool is_told, uint64_t wait_ns)
 {
+    uint64_t now = otp_sys_monotonic_ns();
     b->failures++;
-    uint64_t pause =
-        otp_retry_pause_ns(b->failures, b->options.backoff_min_ns, b->options.backoff_max_ns);
-    b->is_told_to_wait = is_told;
+    b->retry_ns = now + otp_retry_pause_ns(b->failures, b->options.backoff_min_ns,
+                                           b->options.backoff_max_ns);
+    b->told_ns = 0;
     if (is_told) {
         /* All clients were told the same: a tenth more by chance spreads them. */
         uint64_t wait = wait_ns < WAIT_MAX_NS ? wait_ns : WAIT_MAX_NS;
-        pause = wait + otp_retry_pause_ns(1, wait / 10 + 1, wait / 10 + 1);
+        b->told_ns = now + wait + otp_retry_pause_ns(1, wait / 10 + 1, wait / 10 + 1);
     }
-    b->retry_ns = otp_sys_monotonic_ns() + pause;
+    b->retry_ns = b->retry_ns > b->told_ns ? b->retry_ns : b->told_ns;
     b->spool_ns = b->retry_ns;
     (void)otp_backlog_rescue(b);
+}
+
+void otp_backlog_hurry(struct otp_backlog *b, uint64_t pause_ns)
+{
+    uint64_t soon = otp_sys_monotonic_ns() + pause_ns;
+    soon = soon > b->told_ns ? soon : b->told_ns;
+    b->retry_ns = b->retry_ns < soon ? b->retry_ns : soon;
 }
 
 uint64_t otp_backlog_wake_ns(const struct otp_backlog *b)

@@ -40,7 +40,7 @@ struct otp_backlog {
     struct otp_queue queue;
     unsigned failures; /* attempts in a row that came to nothing */
     uint64_t retry_ns; /* no attempt before */
-    bool is_told_to_wait;
+    uint64_t told_ns;  /* the peer wants none before; 0: it has not said so */
 
     struct otp_spool spool;
     bool has_spool;
@@ -89,9 +89,14 @@ void otp_backlog_drop(struct otp_backlog *b, struct otp_queue_item *item);
 
 /* Something arrived: the next attempt needs no pause. */
 void otp_backlog_succeeded(struct otp_backlog *b);
-/* An attempt failed: sets the time of the next one (wait_ns from now when the peer said so, which
- * is_told says), and moves everything into the spool. */
+/*
+ * An attempt failed: sets the time of the next one and moves everything into the spool. What the
+ * peer asks for (is_told, wait_ns from now) makes the pause longer than it would be, never shorter.
+ */
 void otp_backlog_failed(struct otp_backlog *b, bool is_told, uint64_t wait_ns);
+/* The process ends: the next attempt comes pause_ns from now at the latest, if the peer has not
+ * asked for more. */
+void otp_backlog_hurry(struct otp_backlog *b, uint64_t pause_ns);
 /* Moves everything into the spool, if there is one; false: something is left in memory. */
 bool otp_backlog_rescue(struct otp_backlog *b);
 

@@ -382,9 +382,8 @@ static enum otp_status otlp_pump(struct otp_sink *s, uint64_t deadline_ns, bool 
     struct otp_sink_otlp *k = from(s);
 
     while (has_next(k, is_last)) {
-        if (is_last && !k->backlog.is_told_to_wait) {
-            k->backlog.retry_ns =
-                lesser(k->backlog.retry_ns, otp_sys_monotonic_ns() + LAST_PAUSE_NS);
+        if (is_last) {
+            otp_backlog_hurry(&k->backlog, LAST_PAUSE_NS);
         }
         if (turn(k)) {
             continue;
@@ -396,8 +395,7 @@ static enum otp_status otlp_pump(struct otp_sink *s, uint64_t deadline_ns, bool 
     }
     otp_backlog_publish(&k->backlog);
     s->wake_ns = next_wake(k);
-    bool is_told = k->backlog.is_told_to_wait && k->state == OTP_OTLP_IDLE;
-    s->told_ns = is_told ? k->backlog.retry_ns : 0;
+    s->told_ns = k->state == OTP_OTLP_IDLE ? k->backlog.told_ns : 0;
     return k->backlog.queue.first == NULL ? OTP_OK : OTP_AGAIN;
 }
 

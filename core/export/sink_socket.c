@@ -286,7 +286,7 @@ static bool turn_idle(struct otp_sink_socket *k, uint64_t deadline_ns, bool is_l
 {
     uint64_t now = otp_sys_monotonic_ns();
     if (is_last) {
-        k->backlog.retry_ns = lesser(k->backlog.retry_ns, now + LAST_PAUSE_NS);
+        otp_backlog_hurry(&k->backlog, LAST_PAUSE_NS);
     }
     if (k->backlog.retry_ns <= now) {
         k->state = OTP_SOCKET_CONNECTING;

@@ -148,6 +148,31 @@ equal "lines" 1 "$(wc -l < "$d/prof.err")"
 stop_server
 end
 
+# retry_info DURATION: a google.rpc.Status{8, details: [Any{RetryInfo{DURATION}}]}, the duration as bytes in hexadecimal
+retry_info() {
+    "$python" -c 'import base64, sys
+delay = bytes.fromhex(sys.argv[1])
+info = b"\x0a" + bytes([len(delay)]) + delay
+any = b"\x0a\x28type.googleapis.com/google.rpc.RetryInfo\x12" + bytes([len(info)]) + info
+print(base64.b64encode(b"\x08\x08\x1a" + bytes([len(any)]) + any).decode().rstrip("="))' "$1"
+}
+
+# A server that says "at once" gets no more requests than one that says nothing: our own pauses grow while the program runs, and
+# are a fifth of a second at the end, which waits for 1 s here.
+for answer in 503 '503;Retry-After: 0' '429;Retry-After: 0' '503;Retry-After: Sun Nov  6 08:49:37 1994' \
+    "14/$(retry_info '')" "8/$(retry_info '')" "8/$(retry_info 0800)" "14/$(retry_info 1001)" "8/$(retry_info 10c0843d)"; do
+    begin "$answer: no more requests than our own pauses allow, however many flushes wait"
+    case $answer in
+    */*) server "h2:status=$answer"; url=grpc ;;
+    *) server "answers:$answer"; url=http ;;
+    esac
+    least=40
+    run "$url://127.0.0.1:$port" 100 OTELPROF_INTERVAL=20ms OTELPROF_SHUTDOWN_TIMEOUT=1s
+    between "requests" 2 25 "$(requests)"
+    stop_server
+    end
+done
+
 for code in 429 502 503 504; do
     begin "$code is tried again until it is taken"
     server "answers:$code,200"
@@ -285,12 +310,7 @@ for code in 2 3 5 6 7 8 9 12 13 16; do
 done
 
 begin "gRPC: RESOURCE_EXHAUSTED with RetryInfo is tried again"
-# google.rpc.Status{8, details: [Any{RetryInfo{100 ms}}]}
-details=$("$python" -c 'import base64
-info = b"\x0a\x05\x10\x80\xc2\xd7\x2f"
-any = b"\x0a\x28type.googleapis.com/google.rpc.RetryInfo\x12" + bytes([len(info)]) + info
-print(base64.b64encode(b"\x08\x08\x1a" + bytes([len(any)]) + any).decode().rstrip("="))')
-server "h2:status=8/$details;0"
+server "h2:status=8/$(retry_info 1080c2d72f);0" # 100 ms
 run "grpc://127.0.0.1:$port" 100
 equal "requests" $((flushes + 1)) "$(requests)"
 stop_server

@@ -257,6 +257,28 @@ equal "files left" "$n" "$(spooled)"
 stop_server
 end
 
+# Each attempt makes the pause longer, a server that says "at once" or not.
+begin "otelprof send: a server that says \"at once\" is not asked again and again"
+run 1 100
+for answer in 503 '503;Retry-After: 0' '429;Retry-After: 0' '503;Retry-After: Sun Nov  6 08:49:37 1994'; do
+    server "answers:$answer"
+    "$tool" send -t 3 -o "http://127.0.0.1:$port" "$p"/*-0.otlp > "$d/send.out" 2>&1
+    equal "exit status" 1 $?
+    between "requests after $answer" 1 8 "$(requests)"
+    stop_server
+done
+end
+
+begin "a spool is not emptied against a server that says \"at once\" and takes nothing"
+run 1 100 OTELPROF_INTERVAL=50ms
+server 'answers:503;Retry-After: 0'
+least=40
+run "$port" 100 OTELPROF_INTERVAL=50ms
+between "requests" 1 20 "$(requests)"
+[ "$(spooled)" = "$(made)" ] || bad "$(spooled) files in the spool, $(made) messages"
+stop_server
+end
+
 begin "otelprof send: profiles of any format, which stay; what is none is said"
 run 1 200
 receive tcp:127.0.0.1:0

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "core/base/annot.h"
+#include "core/base/sys.h"
+#include "core/export/backlog.h"
 #include "core/export/headers.h"
 #include "core/export/http1.h"
 #include "core/export/outcome.h"
@@ -170,6 +172,36 @@ START_TEST(test_pauses_grow_within_their_limits)
         last = got;
     }
     ck_assert_uint_gt(distinct, 150);
+}
+END_TEST
+
+/* What a peer asks for makes a pause longer than our own, never shorter, also at the end. */
+START_TEST(test_pauses_are_ours_at_least)
+{
+    static const uint64_t asked[] = {0, 1, 999, 50000, 640000, UINT64_MAX};
+    const uint64_t ms = 1000000;
+    static struct otp_sink sink;
+    static struct otp_backlog b;
+    struct otp_backlog_options o = {
+        .heap = &heap, .backoff_min_ns = 1000 * ms, .backoff_max_ns = 64000 * ms};
+    uint64_t want = asked[_i] < 3600000 ? asked[_i] * ms : 3600000 * ms;
+
+    otp_backlog_init(&b, &sink, &o);
+    for (unsigned n = 1; n < 12; n++) {
+        uint64_t own = n > 7 ? 64000 * ms : (1000 * ms) << (n - 1);
+        uint64_t before = otp_sys_monotonic_ns();
+        otp_backlog_failed(&b, true, asked[_i] < 3600000 ? want : UINT64_MAX);
+        ck_assert_uint_ge(b.retry_ns, before + own / 2);
+        ck_assert_uint_ge(b.retry_ns, before + want);
+        ck_assert_uint_ge(b.told_ns, before + want);
+        otp_backlog_hurry(&b, 200 * ms);
+        ck_assert_uint_ge(b.retry_ns, before + (want > 200 * ms ? want : 200 * ms));
+        ck_assert_uint_le(b.retry_ns, otp_sys_monotonic_ns() + want + want / 10 + 200 * ms);
+    }
+    otp_backlog_failed(&b, false, 0);
+    ck_assert_uint_eq(b.told_ns, 0);
+    otp_backlog_succeeded(&b);
+    ck_assert_uint_eq(b.retry_ns, 0);
 }
 END_TEST
 
@@ -433,6 +465,7 @@ static Suite *make_suite(void)
     tcase_add_test(t, test_refused_headers_keep_their_secrets);
     tcase_add_loop_test(t, test_retry_after, 0, (int)OTP_ARRAY_LEN(waits));
     tcase_add_test(t, test_pauses_grow_within_their_limits);
+    tcase_add_loop_test(t, test_pauses_are_ours_at_least, 0, 6);
     tcase_add_loop_test(t, test_response, 0, (int)OTP_ARRAY_LEN(responses));
     tcase_add_test(t, test_end_of_connection);
     tcase_add_test(t, test_retry_after_of_a_response);
