@@ -206,7 +206,7 @@ static bool put_attrs(struct old *o, const struct otp_field *list)
         if (place >= attrs->count) {
             return fail(o, "an attribute is not in the table");
         }
-        copy_field(&o->out, (const struct otp_field *)attrs->items + place, CONTAINER_ATTRS);
+        copy_field(&o->out, otp_vec_at(attrs, place), CONTAINER_ATTRS);
         if (is_one) {
             return true;
         }

@@ -89,7 +89,7 @@ uint32_t otp_otep_count(const struct otp_otep *o, enum otp_otep_table table)
 const struct otp_field *otp_otep_entry(const struct otp_otep *o, enum otp_otep_table table,
                                        uint32_t i)
 {
-    return (const struct otp_field *)o->table[table].items + i;
+    return otp_vec_at(&o->table[table], i);
 }
 
 /* ---- reading a container ---- */

@@ -142,7 +142,7 @@ bool otp_decoder_fixed64s(struct otp_decoder *d, const struct otp_field *f, stru
 static bool is_list(const struct otp_decoder *d, uint32_t list, const int32_t *items,
                     uint32_t count)
 {
-    const int32_t *its = (const int32_t *)d->m->lists.items + list;
+    const int32_t *its = otp_vec_at(&d->m->lists, list);
     return list != 0 && its[0] == (int32_t)count &&
            memcmp(its + 1, items, count * sizeof(items[0])) == 0;
 }

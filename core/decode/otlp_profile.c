@@ -129,7 +129,7 @@ OTP_INLINE const uint8_t *quick_number(const uint8_t *p, uint32_t *out_value, ui
 OTP_INLINE bool quick_attrs(struct otp_decoder *d, const uint8_t **at, const uint8_t *end,
                             uint32_t *out_list)
 {
-    const int32_t *last = (const int32_t *)d->m->lists.items + d->last_list;
+    const int32_t *last = otp_vec_at(&d->m->lists, d->last_list);
     int32_t attrs[QUICK_ATTRS];
     uint32_t count = 0;
     uint32_t over = 0;

@@ -90,7 +90,7 @@ uint32_t otp_pprof_word(struct otp_pprof *p, enum otp_pprof_word word)
 
 static const struct otp_pprof_entry *entry_at(const struct otp_pprof_table *t, uint32_t i)
 {
-    return (const struct otp_pprof_entry *)t->entries.items + i;
+    return otp_vec_at(&t->entries, i);
 }
 
 static int compare_ids(const void *a, const void *b, void *arg)

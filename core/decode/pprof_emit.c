@@ -45,7 +45,7 @@ struct emitter {
 
 static const struct otp_field *field_at(const struct otp_vec *v, uint32_t i)
 {
-    return (const struct otp_field *)v->items + i;
+    return otp_vec_at(v, i);
 }
 
 static void put_string(struct emitter *e, uint32_t field, uint32_t string)
