@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/engine/outputs.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -26,6 +27,7 @@
 #define HUSH_NS UINT64_C(250000000) /* of a file, that long a failure is not worth a word */
 #define NEVER UINT64_MAX
 #define HOST_MAX 65
+#define CAUSE_MAX 400U /* bytes of what is wrong, in a line that goes on */
 
 /* A message that an output did not take yet. */
 struct kept {
@@ -44,15 +46,19 @@ struct output {
     bool has_peer;          /* which member of the union */
     bool is_served;         /* has the flush under way, or will not have it */
     enum otp_status unmade; /* why not yet */
-    bool has_promised;      /* of a file: the log says that its profiles are kept */
+    bool has_promised;      /* the log says that its profiles are kept */
+    bool has_warned;        /* and that they may be lost with the next program */
     uint64_t failing_ns;    /* of a file: when it began to fail; 0: it does not */
     struct otp_line cause;  /* of the last failure, while the process ends; empty: none */
     size_t request_max;     /* bytes before compression; a larger message goes out in parts */
     struct kept *oldest;
     struct kept *newest;
     size_t kept_bytes;
-    uint64_t dropped_seen;      /* of the sink's own losses, already counted */
-    uint64_t sent_seen;         /* of what it delivered, already known */
+    uint64_t displaced; /* messages that had no room, or gave way */
+    uint64_t
+        displaced_told;    /* of the sink's and of these, those that a profile that arrived tells */
+    uint64_t dropped_seen; /* of the sink's own losses, already counted */
+    uint64_t sent_seen;    /* of what it delivered, already known */
     struct otp_trouble trouble; /* with the delivery */
     struct otp_trouble refusal; /* by a receiver that is there */
 };
@@ -76,7 +82,18 @@ static bool is_failing(const struct output *o)
 static uint64_t failure_kind(const struct output *o)
 {
     const struct otp_sink *s = &o->sink.base;
-    return otp_trouble_kind(s->hint == NULL ? "" : s->hint, (uint64_t)(unsigned)s->error);
+    /* Whether a peer is seen to close or to reset is chance. */
+    bool is_dropped = s->error == EPIPE || s->error == ECONNRESET;
+    int error = is_dropped ? ECONNRESET : s->error;
+    const char *hint = is_dropped || s->hint == NULL ? "" : s->hint;
+    return otp_trouble_kind(hint, (uint64_t)(unsigned)error);
+}
+
+/* What is wrong, with room for what becomes of it. */
+static void describe_cut(const struct output *o, struct otp_line *line)
+{
+    otp_sink_describe(&o->sink.base, line);
+    line->len = otp_utf8_cut(otp_text_make(line->text, line->len), CAUSE_MAX);
 }
 
 /* Says what is wrong, unless that is known, and what becomes of the profiles. */
@@ -87,9 +104,9 @@ static void say_failure(struct output *o, const char *outlook)
         return;
     }
     struct otp_line line = {0};
-    otp_sink_describe(&o->sink.base, &line);
+    describe_cut(o, &line);
     otp_line_str(&line, outlook);
-    o->has_promised = outlook == will_try && !o->has_peer;
+    o->has_promised = outlook == will_try;
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
 }
 
@@ -107,10 +124,8 @@ static bool is_worth_a_word(struct output *o)
 static void log_failure(struct output *o)
 {
     if (is_ending) {
-        if (!is_failing(o)) {
-            o->cause.len = 0;
-            otp_sink_describe(&o->sink.base, &o->cause);
-        }
+        o->cause.len = 0;
+        describe_cut(o, &o->cause);
     } else if (o->sink.base.is_hopeless) {
         say_failure(o, is_off);
     } else if (is_worth_a_word(o)) {
@@ -122,6 +137,8 @@ static void log_success(struct output *o)
 {
     uint64_t count;
     o->failing_ns = 0;
+    o->has_warned = false;
+    o->displaced_told = o->displaced + o->sink.base.displaced_messages;
     if (otp_trouble_ends(&o->trouble, &count)) {
         struct otp_line line = {0};
         otp_sink_describe(&o->sink.base, &line);
@@ -304,15 +321,21 @@ static void drop_oldest(struct output *o)
     otp_heap_free(memory, k);
 }
 
+static void count_displaced(struct output *o)
+{
+    o->displaced++;
+    otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
+}
+
 static void keep(struct output *o, const struct otp_message *m)
 {
     while (o->oldest != NULL && o->kept_bytes + m->len > waiting_bytes(KEPT_MAX_BYTES)) {
         drop_oldest(o);
-        otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
+        count_displaced(o);
     }
     struct kept *k = m->len > KEPT_MAX_BYTES ? NULL : otp_heap_alloc(memory, sizeof(*k) + m->len);
     if (k == NULL) {
-        otp_count(OTP_COUNT_EXPORT, OTP_OF_BOTH, 1);
+        count_displaced(o);
         return;
     }
     k->next = NULL;
@@ -332,7 +355,7 @@ static void keep(struct output *o, const struct otp_message *m)
 static bool offer(struct output *o, const struct otp_message *m, uint64_t deadline_ns)
 {
     enum otp_status status = otp_sink_put(&o->sink.base, m, deadline_ns);
-    if (status == OTP_OK) {
+    if (status == OTP_OK && !o->sink.base.is_unsure) {
         log_success(o);
     }
     return status == OTP_OK || status == OTP_AGAIN;
@@ -514,7 +537,7 @@ static uint64_t pump_one(struct output *o, uint64_t deadline_ns, bool is_last)
     bool is_behind = otp_sink_pump(s, deadline_ns, is_last) != OTP_OK || o->has_peer;
     if (is_behind && s->failed_step != NULL) {
         log_failure(o);
-    } else if (s->failed_step == NULL && o->oldest == NULL) {
+    } else if (s->failed_step == NULL && o->oldest == NULL && !s->is_unsure) {
         log_success(o);
     }
     log_note(o);
@@ -525,17 +548,23 @@ static uint64_t pump_one(struct output *o, uint64_t deadline_ns, bool is_last)
     return s->wake_ns < wake ? s->wake_ns : wake;
 }
 
+/* Messages of an output that wait. */
+static uint64_t waiting(const struct output *o)
+{
+    uint64_t count = o->sink.base.queued_messages;
+    for (const struct kept *k = o->oldest; k != NULL; k = k->next) {
+        count++;
+    }
+    return count;
+}
+
 uint64_t otp_outputs_queued(uint64_t *out_bytes)
 {
     uint64_t count = 0;
     *out_bytes = 0;
     for (size_t i = 0; i < output_count; i++) {
-        const struct otp_sink *s = &outputs[i].sink.base;
-        count += s->queued_messages;
-        *out_bytes += s->queued_bytes + outputs[i].kept_bytes;
-        for (const struct kept *k = outputs[i].oldest; k != NULL; k = k->next) {
-            count++;
-        }
+        count += waiting(&outputs[i]);
+        *out_bytes += outputs[i].sink.base.queued_bytes + outputs[i].kept_bytes;
     }
     return count;
 }
@@ -546,7 +575,8 @@ static bool has_queued(uint64_t deadline_ns)
 {
     for (size_t i = 0; i < output_count; i++) {
         const struct otp_sink *s = &outputs[i].sink.base;
-        bool is_unsure = otp_engine.conf.spool.len > 0 && s->unconfirmed_messages > 0;
+        bool is_unsure =
+            s->unconfirmed_messages > 0 && (otp_engine.conf.spool.len > 0 || s->is_unsure);
         if ((s->queued_messages > 0 && s->told_ns < deadline_ns) || is_unsure) {
             return true;
         }
@@ -554,37 +584,90 @@ static bool has_queued(uint64_t deadline_ns)
     return false;
 }
 
-/* The last word on an output, unless its trouble has been said. */
-static void say_end(struct output *o, bool is_lost)
+/* "; what was kept is lost: 5 profiles", or how else it ends. */
+static void add_loss(const struct output *o, uint64_t lost, const char *condition,
+                     struct otp_line *line)
 {
-    struct otp_line line = {0};
-    bool is_broken = is_lost && is_failing(o) && o->has_promised;
-    if (!is_broken && (is_failing(o) || (!is_lost && o->sink.base.failed_step == NULL))) {
+    if (!o->has_promised && lost == 1) {
+        otp_line_str(line, "; the profile is lost");
+        otp_line_str(line, condition);
         return;
     }
+    otp_line_str(line, "; ");
+    if (o->has_promised) {
+        otp_line_str(line, "what was kept is lost");
+        otp_line_str(line, condition);
+        otp_line_str(line, ": ");
+    }
+    otp_line_u64(line, lost);
+    otp_line_str(line, lost == 1 ? " profile" : " profiles");
+    if (!o->has_promised) {
+        otp_line_str(line, " are lost");
+        otp_line_str(line, condition);
+    }
+}
+
+/* What is lost when nothing is tried any more: what waits, and what had no room before that. */
+static uint64_t loss(const struct output *o)
+{
+    const struct otp_sink *s = &o->sink.base;
+    uint64_t left = waiting(o) + (s->is_unsure ? s->unconfirmed_messages : 0);
+    uint64_t displaced = o->displaced + s->displaced_messages - o->displaced_told;
+    return left == 0 ? 0 : left + displaced;
+}
+
+/* The last word on an output, unless its trouble has been said and no promise is to be taken back.
+ */
+static void say_end(struct output *o)
+{
+    struct otp_line line = {0};
+    uint64_t lost = loss(o);
+    bool is_said = is_failing(o) && (lost == 0 || !o->has_promised);
+    if (is_said || (lost == 0 && o->sink.base.failed_step == NULL)) {
+        return;
+    }
+    o->has_promised = o->has_promised && is_failing(o);
     if (o->cause.len > 0) {
         line = o->cause; /* not that the time is up */
     } else {
-        otp_sink_describe(&o->sink.base, &line);
+        describe_cut(o, &line);
     }
-    otp_line_str(&line, is_broken ? "; what was kept is lost"
-                        : is_lost ? "; the profile is lost"
-                                  : "");
+    if (lost > 0) {
+        add_loss(o, lost, "", &line);
+    }
+    otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+}
+
+/* Another program is about to take over, and with it everything goes that waits in memory. */
+static void say_next(struct output *o)
+{
+    static const char condition[] = " unless the program goes on";
+    struct otp_line line = {0};
+    uint64_t lost = loss(o);
+    bool is_said = is_failing(o) && !o->has_promised;
+    if (lost == 0 || o->has_warned || is_said) {
+        return;
+    }
+    o->has_warned = true;
+    if (!is_failing(o)) {
+        uint64_t before;
+        o->has_promised = false;
+        (void)otp_trouble_comes(&o->trouble, failure_kind(o), otp_sys_monotonic_ns(), &before);
+    }
+    describe_cut(o, &line);
+    add_loss(o, lost, condition, &line);
+    o->has_promised = true;
     otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
 }
 
 /* The time is up: into the spool with what is left, or a word about it. */
 static void end_one(struct output *o)
 {
-    bool is_rescued = otp_sink_rescue(&o->sink.base);
+    (void)otp_sink_rescue(&o->sink.base);
     if (is_ending) {
-        say_end(o, !is_rescued || o->oldest != NULL);
-    } else if (o->failing_ns != 0 && !o->has_peer) { /* another program is about to take over */
-        say_failure(o, "; the profile is lost unless the program goes on");
-    } else if (!is_rescued && !is_failing(o)) {
-        struct otp_line line = {0};
-        otp_sink_describe(&o->sink.base, &line);
-        otp_engine_log(OTP_LOG_ERROR, line.text, line.len);
+        say_end(o);
+    } else {
+        say_next(o);
     }
     log_note(o);
 }

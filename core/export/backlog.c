@@ -148,6 +148,7 @@ bool otp_backlog_make_room(struct otp_backlog *b, size_t len, bool is_under_way)
         struct otp_queue_item *item =
             is_under_way ? otp_queue_take_second(q) : otp_queue_take_first(q);
         if (!shed(b, item)) {
+            b->sink->displaced_messages++;
             otp_backlog_drop(b, item);
         }
     }
@@ -212,8 +213,8 @@ void otp_backlog_failed(struct otp_backlog *b, bool is_told, uint64_t wait_ns)
 {
     uint64_t now = otp_sys_monotonic_ns();
     b->failures++;
-    b->retry_ns = now + otp_retry_pause_ns(b->failures, b->options.backoff_min_ns,
-                                           b->options.backoff_max_ns);
+    b->retry_ns =
+        now + otp_retry_pause_ns(b->failures, b->options.backoff_min_ns, b->options.backoff_max_ns);
     b->told_ns = 0;
     if (is_told) {
         /* All clients were told the same: a tenth more by chance spreads them. */

@@ -54,15 +54,17 @@ struct otp_sink {
     uint64_t wake_ns;        /* pump again then, at the latest; UINT64_MAX: nothing is waiting */
     uint64_t told_ns;        /* the peer wants nothing before; 0: it has not said so */
     uint64_t sent_messages;  /* delivered, as far as can be known */
-    uint64_t dropped_messages; /* taken, and given up later: no room, or closed */
+    uint64_t dropped_messages;   /* taken, and given up later: no room, or closed */
+    uint64_t displaced_messages; /* of these: for want of room */
     uint64_t dropped_bytes;
     uint64_t queued_messages; /* taken, not delivered yet */
     uint64_t queued_bytes;
     uint64_t unconfirmed_messages; /* sent, but perhaps not read: of protocols without receipts */
-    struct otp_line note;          /* something for the log, see otp_sink_take_note */
-    bool is_note_of_refusal;       /* the peer said it, of a message */
-    bool is_note_of_error;         /* a setting cannot be used, or a message is lost */
-    bool is_hopeless;              /* what it is to write to will never take a message */
+    bool is_unsure; /* of those: attempts before them failed, so they may have failed as well */
+    struct otp_line note;    /* something for the log, see otp_sink_take_note */
+    bool is_note_of_refusal; /* the peer said it, of a message */
+    bool is_note_of_error;   /* a setting cannot be used, or a message is lost */
+    bool is_hopeless;        /* what it is to write to will never take a message */
 };
 
 /*

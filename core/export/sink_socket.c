@@ -8,9 +8,10 @@
  * I2 The protocol has no receipt. `held` keeps the last message until the next one begins or the
  *    peer has been in order for a while. When the peer is lost before that, and not by an orderly
  *    close after having taken all bytes, the message goes out once more.
- * I3 With a spool, a message that is held when the time is up goes there: it may arrive twice, as
- *    the same profiles, but it is not lost.
- * I4 shutdown() is never called: after a fork the parent uses the same connection.
+ *    By TCP, after a failure, the next message waits until the peer's side has taken the one
+ * before. I3 With a spool, a message that is held when the time is up goes there: it may arrive
+ * twice, as the same profiles, but it is not lost. I4 shutdown() is never called: after a fork the
+ * parent uses the same connection.
  */
 #include "core/export/sink_socket.h"
 
@@ -26,6 +27,7 @@
 #define LAST_PAUSE_NS 20000000U /* between attempts when the process is about to end */
 #define LOOK_NS 2000000U        /* between looks whether the peer has taken all */
 #define HELD_NS (10ULL * SECOND_NS)
+#define AGAIN_NS 100000000U /* a peer that drops connections has done so by then */
 #define HELD_WAKE_NS SECOND_NS
 #define BUSY_WAKE_NS 50000000U /* a connection that waits for its peer is looked at so often */
 #define INPUT_READS_MAX 64U    /* of 512 bytes each, thrown away between two messages */
@@ -76,6 +78,7 @@ static void publish_counts(struct otp_sink_socket *k)
 {
     otp_backlog_publish(&k->backlog);
     k->base.unconfirmed_messages = k->held == NULL ? 0 : 1;
+    k->base.is_unsure = k->held != NULL && k->backlog.failures > 0;
 }
 
 /* ---- the connection ---- */
@@ -170,18 +173,23 @@ static bool peer_is_there(struct otp_sink_socket *k)
     return true;
 }
 
-/* Losing the last message matters more than the time to be sure of it. */
+/* Losing the last message matters more than the time to be sure of it; of a peer by TCP that has
+ * failed it is not believed that it takes what it is sent. */
 static bool is_careful(const struct otp_sink_socket *k)
 {
-    return k->backlog.has_spool || k->options.wants_receipt;
+    return k->backlog.has_spool || k->options.wants_receipt ||
+           (k->backlog.failures > 0 && !k->options.is_unix);
 }
 
 /* Unix sockets tell when the peer has read all; of the others it is believed after a while, or,
- * when it cannot be waited for, as soon as the peer's system has it. */
+ * when it cannot be waited for, as soon as the peer's system has it, and the peer has not dropped
+ * the connection soon after, as it may do again. */
 static void check_held(struct otp_sink_socket *k, bool is_urgent)
 {
-    bool is_old = otp_sys_monotonic_ns() - k->held_ns >= HELD_NS;
-    if (k->held != NULL && (k->options.is_unix || is_old || is_urgent) &&
+    uint64_t age = otp_sys_monotonic_ns() - k->held_ns;
+    uint64_t soon = k->backlog.failures > 0 ? AGAIN_NS : 0;
+    bool is_old = age >= (is_urgent ? soon : HELD_NS);
+    if (k->held != NULL && (k->options.is_unix || is_old) &&
         otp_stream_unread_bytes(&k->conn.fd) == 0) {
         confirm_held(k);
     }
@@ -237,7 +245,8 @@ static bool send_some(struct otp_sink_socket *k)
     return true;
 }
 
-/* With a spool the next message waits until the peer's side has taken the one before. */
+/* With a spool, or by TCP after a failure, the next message waits until the peer's side has taken
+ * the one before. */
 static bool may_send(struct otp_sink_socket *k)
 {
     if (k->first_sent == 0 && is_careful(k)) {
@@ -322,11 +331,12 @@ static uint64_t next_wake(const struct otp_sink_socket *k)
     return k->held != NULL ? lesser(wake, now + HELD_WAKE_NS) : wake;
 }
 
-/* At the end, where losing the last message matters: gives the peer time to take it. */
+/* At the end, where losing the last message matters, or the peer has failed before: gives it time
+ * to take the message. */
 static void wait_for_peer(struct otp_sink_socket *k, uint64_t deadline_ns)
 {
-    while (is_careful(k) && k->held != NULL && k->backlog.queue.first == NULL &&
-           k->state == OTP_SOCKET_CONNECTED && peer_is_there(k)) {
+    while ((is_careful(k) || k->backlog.failures > 0) && k->held != NULL &&
+           k->backlog.queue.first == NULL && k->state == OTP_SOCKET_CONNECTED && peer_is_there(k)) {
         check_held(k, true);
         uint64_t now = otp_sys_monotonic_ns();
         if (k->held == NULL || now >= deadline_ns) {
@@ -405,7 +415,7 @@ static bool socket_rescue(struct otp_sink *s)
         (void)otp_backlog_rescue(&k->backlog);
         publish_counts(k);
     }
-    if (k->backlog.queue.first != NULL && k->base.failed_step == NULL) {
+    if ((k->backlog.queue.first != NULL || k->base.is_unsure) && k->base.failed_step == NULL) {
         fail(k, "deliver all profiles to", ETIMEDOUT, NULL);
     }
     return k->backlog.queue.first == NULL;

@@ -138,13 +138,13 @@ for code in 201 202 204 206 299; do
     end
 done
 
-begin "429 with a long Retry-After: one request, however many flushes wait, and one line"
+begin "429 with a long Retry-After: one request, however many flushes wait, a line when it begins and one of the loss"
 server "answers:429;Retry-After: 3600"
 least=5
 run "http://127.0.0.1:$port" 100 OTELPROF_INTERVAL=50ms
 equal "requests" 1 "$(requests)"
-says "HTTP status 429"
-equal "lines" 1 "$(wc -l < "$d/prof.err")"
+says "HTTP status 429" "what was kept is lost: $flushes profiles"
+equal "lines" 2 "$(wc -l < "$d/prof.err")"
 stop_server
 end
 
@@ -238,6 +238,43 @@ begin "nobody listens"
 run "http://127.0.0.1:1" 300 OTELPROF_INTERVAL=100ms OTELPROF_SHUTDOWN_TIMEOUT=500ms
 says "connection refused"
 between "lines" 1 2 "$(wc -l < "$d/prof.err")"
+end
+
+# What an output does not take until the end is said, at the default log level: a line when it begins, one with what is lost.
+for what in http:503 http:429 http:502 grpc:14 grpc:1 http:nobody grpc:nobody tcp:nobody unix:nobody; do
+    begin "$what: a line when it begins, and one with how many profiles are lost"
+    case $what in
+    tcp:nobody) url=tcp:127.0.0.1:1 ;;
+    unix:nobody) url=unix:$d/nobody ;;
+    *:nobody) url=${what%:*}://127.0.0.1:1 ;;
+    grpc:*) server "h2:status=${what#*:}"; url=grpc://127.0.0.1:$port ;;
+    *) server "answers:${what#*:}"; url=http://127.0.0.1:$port ;;
+    esac
+    least=5
+    run "$url" 100 OTELPROF_INTERVAL=50ms OTELPROF_SHUTDOWN_TIMEOUT=300ms OTELPROF_LOG=
+    equal "lines" 2 "$(wc -l < "$d/prof.err")"
+    equal "lines that begin it" 1 "$(grep -c "error: .*$url.*; the profile is kept and tried again\$" "$d/prof.err")"
+    equal "lines that end it" 1 "$(tail -n 1 "$d/prof.err" | grep -c "error: .*$url.*; what was kept is lost: $flushes profiles\$")"
+    case $what in *:nobody) ;; *) stop_server ;; esac
+    end
+done
+
+begin "what gave way to newer ones is among what is lost at the end"
+least=150
+run "unix:$d/nobody,http://127.0.0.1:1" 100 OTELPROF_INTERVAL=10ms OTELPROF_MEMORY_LIMIT=1m OTELPROF_HEAP_INTERVAL=1 \
+    OTELPROF_SHUTDOWN_TIMEOUT=100ms OTELPROF_LOG=
+[ "$(cat "$p"/*.otlp | wc -c)" -gt 196608 ] || bad "the queues would hold all of it"
+equal "lines" 4 "$(wc -l < "$d/prof.err")"
+equal "lines with the loss" 2 "$(grep -c "; what was kept is lost: $flushes profiles\$" "$d/prof.err")"
+end
+
+begin "what arrives before the end is not lost"
+server answers:503,503,200
+least=5
+run "http://127.0.0.1:$port" 100 OTELPROF_INTERVAL=50ms OTELPROF_LOG=
+one_line "$d/prof.err" "; the profile is kept and tried again"
+equal "distinct" "$flushes" "$(distinct)"
+stop_server
 end
 
 begin "a shutdown time-out of 0 waits for nothing"

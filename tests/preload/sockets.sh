@@ -206,6 +206,12 @@ for at in "stall tcp" "reset tcp" "stall unix" "reset unix"; do
     awk -v target="$target" 'index($0, "error: ") == 0 || index($0, target) == 0' prof.err > other
     [ ! -s other ] || bad "other lines: $(head -n 1 other)"
     [ "$(wc -l < prof.err)" -le 3 ] || bad "$(wc -l < prof.err) lines are said: $(head -n 4 prof.err)"
+    if [ "$temper" = reset ]; then
+        equal "lines that begin it" 1 "$(grep -c '; the profile is kept and tried again$' prof.err)"
+    fi
+    if [ "$at" = "reset unix" ]; then # by TCP the peer's system has the bytes, for as long as its program takes to drop them
+        equal "lines that end it" 1 "$(tail -n 1 prof.err | grep -c '; what was kept is lost: [1-9][0-9]* profiles*$')"
+    fi
     stop_peer
     end
 done

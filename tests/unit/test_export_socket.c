@@ -245,6 +245,31 @@ START_TEST(test_messages_arrive_framed)
 }
 END_TEST
 
+/* What goes out after a failure is not believed to have arrived until the peer has it for a while.
+ */
+START_TEST(test_what_is_sent_after_a_failure_is_unsure)
+{
+    int listener = listen_fresh(is_unix(_i));
+    open_sink(is_unix(_i));
+    ck_assert_int_eq((int)put_text("one"), OTP_OK);
+    ck_assert(!k.base.is_unsure);
+    reset_connection(accept_one(listener));
+    drain();
+    ck_assert_uint_ge(k.backlog.failures, 1);
+    ck_assert_uint_eq(k.base.unconfirmed_messages, 1);
+    ck_assert(k.base.is_unsure);
+    int fd = accept_one(listener);
+    receive_text(fd, "one");
+    ck_assert_int_eq((int)otp_sink_pump(&k.base, otp_sys_monotonic_ns() + PATIENCE_NS, true),
+                     OTP_OK);
+    ck_assert_uint_eq(k.base.unconfirmed_messages, 0);
+    ck_assert(!k.base.is_unsure);
+    ck_assert_uint_eq(k.backlog.failures, 0);
+    close(fd);
+    close(listener);
+}
+END_TEST
+
 START_TEST(test_receiver_that_comes_later)
 {
     int listener = listen_fresh(is_unix(_i));
@@ -920,6 +945,7 @@ int main(void)
     tcase_set_timeout(both, 100);
     tcase_add_loop_test(both, test_messages_arrive_framed, 0, 2);
     tcase_add_loop_test(both, test_receiver_that_comes_later, 0, 2);
+    tcase_add_loop_test(both, test_what_is_sent_after_a_failure_is_unsure, 0, 2);
     tcase_add_loop_test(both, test_pauses_grow_to_a_limit, 0, 2);
     tcase_add_loop_test(both, test_slow_reader_gets_it_whole, 0, 2);
     tcase_add_loop_test(both, test_connection_lost_in_the_middle, 0, 6);
