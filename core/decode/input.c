@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "core/decode/profiles.h"
+#include "core/decode/gperftools.h"
 #include "core/decode/otep239.h"
 #include "core/decode/otlp.h"
 #include "core/decode/json.h"
@@ -36,6 +37,7 @@ enum format {
     FORMAT_OTEP239,
     FORMAT_JSON,
     FORMAT_GPERFTOOLS,
+    FORMAT_LIKE_GPERFTOOLS,
     FORMAT_NONE
 };
 
@@ -237,17 +239,19 @@ static bool begins_with(const uint8_t *p, size_t len, const char *text)
     return len >= n && memcmp(p, text, n) == 0;
 }
 
-/* gperftools' CPU profile: machine words 0, 3, 0, period, 0; heap profiles, jemalloc's too: text.
- */
+/* gperftools' CPU profile: machine words 0, 3, 0, period, 0; heap profile: text. */
 static bool is_gperftools(const uint8_t *p, size_t len)
 {
-    if (begins_with(p, len, "heap profile:") || begins_with(p, len, "heap_v2/") ||
-        begins_with(p, len, "--- ")) {
-        return true;
-    }
     static const uint8_t wide[] = {0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
+    return begins_with(p, len, "heap profile:") ||
+           (len >= 40 && memcmp(p, wide, sizeof(wide)) == 0);
+}
+
+/* The same of 32-bit words; heap profiles of jemalloc; those with names, and of locks. */
+static bool is_like_gperftools(const uint8_t *p, size_t len)
+{
     static const uint8_t narrow[] = {0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
-    return (len >= 40 && memcmp(p, wide, sizeof(wide)) == 0) ||
+    return begins_with(p, len, "heap_v2/") || begins_with(p, len, "--- ") ||
            (len >= 20 && memcmp(p, narrow, sizeof(narrow)) == 0);
 }
 
@@ -302,6 +306,9 @@ static enum format format_of(const uint8_t *p, size_t len)
 {
     if (is_gperftools(p, len)) {
         return FORMAT_GPERFTOOLS;
+    }
+    if (is_like_gperftools(p, len)) {
+        return FORMAT_LIKE_GPERFTOOLS;
     }
     if (is_json(p, len)) {
         return FORMAT_JSON;
@@ -412,9 +419,12 @@ static enum otp_status decode_content(struct adding *a, const struct content *c)
         a->file->format = "OTLP/JSON";
         return translate_all(a, c, OTP_SOURCE_JSON, otp_json_decode);
     case FORMAT_GPERFTOOLS:
+        a->file->format = "gperftools";
+        return translate_all(a, c, OTP_SOURCE_GPERFTOOLS, otp_gperftools_decode);
+    case FORMAT_LIKE_GPERFTOOLS:
         return refuse(a, OTP_UNSUPPORTED, c->off,
-                      "this is a profile in gperftools' own format; pprof -proto makes of it one "
-                      "that can be read");
+                      "this is a profile in a format of gperftools' kind that is not read; "
+                      "pprof -proto makes of it one that is");
     case FORMAT_NONE:
     default:
         return refuse(a, OTP_UNSUPPORTED, c->off, "not a profile of a known format");

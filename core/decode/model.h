@@ -48,7 +48,8 @@ enum otp_source {
     OTP_SOURCE_PPROF,
     OTP_SOURCE_OTEP239,
     OTP_SOURCE_JSON,
-    OTP_SOURCE_OLD_OTLP /* proto 1.4 to 1.7 */
+    OTP_SOURCE_OLD_OTLP, /* proto 1.4 to 1.7 */
+    OTP_SOURCE_GPERFTOOLS
 };
 
 /* The numbers are those of AnyValue's fields. */

@@ -65,6 +65,17 @@ inputs_pprof() {
     done
 }
 
+inputs_gperftools() {
+    small small.otlp
+    for end in prof heap; do
+        rm -f x.$end
+        "$tool" convert -o x.$end small.otlp 2> /dev/null
+        cp x.$end "$1/x.$end"
+    done
+    printf 'heap profile: 1: 9 [3: 30] @ heapprofile\n1: 9 [1: 9] @ 0x401010 0x401020\n0: 0 [2: 21] @ 0x401020\n\nMAPPED_LIBRARIES:\n%s\n' \
+        '00401000-00402000 r-xp 00001000 08:01 77   /bin/app (deleted)' > "$1/text"
+}
+
 inputs_otep239() {
     small small.otlp
     rm -f x.otep239

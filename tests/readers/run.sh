@@ -152,14 +152,19 @@ elif need go google-pprof; then
     said=$(google-pprof --text "$work/threads" cpu.prof 2> /dev/null | sed -n 's/^Total: \([0-9]*\) samples/\1/p')
     [ "${said:-0}" -gt 10 ] || bad "google-pprof sees ${said:-no} samples"
     equal "google-pprof's samples" "$said" "$("$tool" convert -o c.otlp cpu.pb 2> /dev/null; $judge totals c.otlp | sed -n 's/^samples //p')"
-    "$tool" info cpu.prof > out 2> err
-    equal "exit status for the older format itself" 3 $?
-    one_line err gperftools
+    # The file itself says the same.
+    equal "samples of the file itself" "$said" "$("$tool" convert -o d.otlp cpu.prof 2> err; $judge totals d.otlp | sed -n 's/^samples //p')"
+    equal "its totals" "$($judge totals c.otlp | sort)" "$($judge totals d.otlp | sort)"
+    "$tool" symbolize -o named.otlp cpu.prof 2> err || bad "symbolize: $(head -n 1 err)"
+    $judge flat cpu named.otlp | grep -q ' burn$' || bad "burn is not in it: $($judge flat cpu named.otlp | head -n 3)"
     HEAPPROFILE=$d/heap LD_PRELOAD=$heap "$python" -c 'x = [bytes(1000 + i % 9) for i in range(60000)]' 2> err
     first=$(ls heap.*.heap 2> /dev/null | head -n 1)
     [ -n "$first" ] || bad "no heap profile: $(tail -n 2 err)"
     "$readers" proto "$first" heap.pb || bad "google/pprof does not read the heap profile"
     reads "gperftools' heap profile" heap.pb
+    "$tool" convert -o e.otlp heap.pb 2> err
+    "$tool" convert -o f.otlp "$first" 2> err || bad "the heap profile itself: $(head -n 1 err)"
+    equal "totals of the heap profile itself" "$($judge totals e.otlp | sort)" "$($judge totals f.otlp | sort)"
 fi
 end
 

@@ -409,6 +409,33 @@ grep -v "^otelprof convert: all.heap: not carried: " err && bad "other lines tha
 grep -q "^profiles of other types" items || bad "--json: $(cat items)"
 end
 
+begin "gperftools' files are read: the same totals, and a CPU profile comes back byte for byte"
+"$python" "$here/otlp_gen.py" good one.otlp stacks=300 depth=20
+convert one.prof one.otlp
+convert one.heap one.otlp
+equal "samples of a microsecond each" "$((($(ours cpu one.otlp) + 500) / 1000))" "$(ours samples one.prof)"
+equal "CPU time" "$((($(ours cpu one.otlp) + 500) / 1000 * 1000))" "$(ours cpu one.prof)"
+for type in alloc_objects alloc_space inuse_objects inuse_space; do
+    equal "$type" "$(ours $type one.otlp)" "$(ours $type one.heap)"
+done
+for via in otlp jsonl.gz pb otep239; do
+    convert way.$via one.prof
+    convert back.prof way.$via
+    cmp one.prof back.prof || bad "through $via"
+    convert way.$via one.heap
+    for type in alloc_space inuse_objects; do
+        equal "$type through $via" "$(ours $type one.otlp)" "$(ours $type way.$via)"
+    done
+done
+"$tool" check way.otlp > said || bad "check: $(head -n 2 said)"
+gzip -k one.prof
+equal "packed" "$(ours cpu one.prof)" "$(ours cpu one.prof.gz)"
+head -c 4000 one.prof > cut.prof
+"$tool" top cut.prof > out 2> err
+equal "exit status of one that is cut" 3 $?
+one_line err "gperftools: the end of the profile is missing"
+end
+
 begin "gperftools' formats of odd inputs: nothing, no mappings, no addresses, types that they do not have"
 "$python" - << 'P'
 def varint(n):

@@ -201,8 +201,9 @@ static void check_strict(struct otp_check *c, const struct otp_profile *p)
     for (size_t i = 0; i < id.len; i++) {
         is_zero = is_zero && id.data[i] == 0;
     }
-    /* pprof and OTEP-0239 have no such id. */
-    bool may_lack = c->m->source == OTP_SOURCE_PPROF || c->m->source == OTP_SOURCE_OTEP239;
+    /* pprof, OTEP-0239 and gperftools have no such id. */
+    bool may_lack = c->m->source == OTP_SOURCE_PPROF || c->m->source == OTP_SOURCE_OTEP239 ||
+                    c->m->source == OTP_SOURCE_GPERFTOOLS;
     if ((id.len != 16 || is_zero) && !(may_lack && id.len == 0)) {
         otp_check_report(c, "profile_id",
                          id.len == 16 ? "it is all zero" : "it has %zu bytes, not 16", id.len);

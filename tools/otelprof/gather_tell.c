@@ -259,7 +259,8 @@ static void choose_id(struct telling *t, const struct otp_gather_part *parts, si
     bool has_one_id = m->source == OTP_SOURCE_OTEP239 && t->p->otlp != NULL;
     if (count == 1 && id.len == sizeof(t->p->next_id)) {
         memcpy(t->p->next_id, id.data, id.len);
-    } else if (count > 1 || has_one_id || m->source == OTP_SOURCE_PPROF) {
+    } else if (count > 1 || has_one_id || m->source == OTP_SOURCE_PPROF ||
+               m->source == OTP_SOURCE_GPERFTOOLS) {
         make_id(t, parts, count);
         t->g->made_ids += count == 1 && has_one_id;
     } else {
