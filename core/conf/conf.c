@@ -32,6 +32,7 @@ enum option_kind {
     KIND_WORDS,
     KIND_SIGNAL,
     KIND_TEXT,
+    KIND_GLOBS,
     KIND_OUTPUTS,
 };
 
@@ -198,6 +199,20 @@ static bool store_number(const struct option *o, struct otp_text text, void *fie
     return is_good;
 }
 
+/* A list that would match nothing is a mistake: the default, which is empty, is none. */
+static bool store_globs(struct load *l, struct otp_text text, struct otp_text *field)
+{
+    if (text.len > OTP_CONF_VALUE_MAX) {
+        l->why = "is too long";
+        return false;
+    }
+    l->why = text.len == 0 ? NULL : otp_glob_list_fault(text);
+    if (l->why == NULL && !keep_text(l, text, field)) {
+        l->why = "has no room beside the other texts";
+    }
+    return l->why == NULL;
+}
+
 /* Parses text into the option's field; false when it is not understood, then nothing changes. */
 static bool store(struct load *l, const struct option *o, struct otp_text text)
 {
@@ -217,6 +232,8 @@ static bool store(struct load *l, const struct option *o, struct otp_text text)
         return otp_conf_parse_signal(trimmed, field);
     case KIND_TEXT:
         return text.len <= OTP_CONF_VALUE_MAX && keep_text(l, text, field);
+    case KIND_GLOBS:
+        return store_globs(l, text, field);
     case KIND_OUTPUTS:
         return store_outputs(l, o, trimmed);
     case KIND_NUMBER:
@@ -252,7 +269,8 @@ static void say_bad_value(const struct load *l, const struct option *o, struct o
     if (used == NULL) {
         otp_line_str(&line, "the setting for all signals");
     } else {
-        otp_line_str(&line, *used == '\0' ? "nothing" : used);
+        const char *none = o->kind == KIND_GLOBS ? "none" : "nothing";
+        otp_line_str(&line, *used == '\0' ? none : used);
     }
     say(l, OTP_LOG_ERROR, &line);
 }

@@ -2,6 +2,7 @@
 #include "core/conf/glob.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/conf/parse.h"
 
@@ -108,4 +109,51 @@ bool otp_glob_list_matches(struct otp_text patterns, struct otp_text name)
         }
     }
     return false;
+}
+
+static bool set_is_empty(const char *set, size_t len)
+{
+    for (unsigned c = 1; c <= UINT8_MAX; c++) {
+        if (c != '/' && set_has(set, len, (unsigned char)c)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Base names have no slash. */
+static const char *glob_fault(struct otp_text pattern)
+{
+    size_t step;
+    for (size_t i = 0; i < pattern.len; i += step) {
+        char c = pattern.data[i];
+        step = c == '\\' && i + 1 < pattern.len ? 2 : 1;
+        if (pattern.data[i + step - 1] == '/') {
+            return "has a / in a pattern, and base names have none";
+        }
+        if (c != '[') {
+            continue;
+        }
+        step = set_len(otp_text_make(pattern.data + i, pattern.len - i));
+        if (step == 0) {
+            return "has a [ without a ] (a name with a [ is meant by \\[)";
+        }
+        if (set_is_empty(pattern.data + i, step)) {
+            return "has a set that no character is in";
+        }
+    }
+    return NULL;
+}
+
+const char *otp_glob_list_fault(struct otp_text patterns)
+{
+    struct otp_text pattern;
+    const char *fault = "has no pattern";
+    while (otp_conf_next_item(&patterns, &pattern)) {
+        fault = glob_fault(pattern);
+        if (fault != NULL) {
+            return fault;
+        }
+    }
+    return fault;
 }

@@ -18,4 +18,10 @@ bool otp_glob_matches(struct otp_text pattern, struct otp_text name);
  */
 bool otp_glob_list_matches(struct otp_text patterns, struct otp_text name);
 
+/*
+ * What is wrong with a list that has no pattern in it, or one that no base name can match, behind
+ * "VARIABLE=... ": a static text. NULL: nothing. Context: any.
+ */
+const char *otp_glob_list_fault(struct otp_text patterns);
+
 #endif

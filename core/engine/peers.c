@@ -54,6 +54,15 @@ static enum otp_compression compression_of(enum otp_otlp_compression c)
     }
 }
 
+static const char *endpoint_name(bool is_url, const struct otp_peer_setup *setup)
+{
+    if (is_url) {
+        return setup->output_name == NULL ? "an endpoint in OTELPROF_OUTPUT" : setup->output_name;
+    }
+    return setup->conf->otlp.endpoint_is_whole ? "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT"
+                                               : "OTEL_EXPORTER_OTLP_ENDPOINT";
+}
+
 static enum otp_status open_otlp(union otp_peer *p, const struct otp_output *o,
                                  const struct otp_peer_setup *setup)
 {
@@ -64,6 +73,7 @@ static enum otp_status open_otlp(union otp_peer *p, const struct otp_output *o,
         .kind = is_url                    ? OTP_ENDPOINT_OUTPUT
                 : conf->endpoint_is_whole ? OTP_ENDPOINT_WHOLE
                                           : OTP_ENDPOINT_BASE,
+        .endpoint_name = endpoint_name(is_url, setup),
         .is_grpc = is_grpc(o, conf),
         .is_json = conf->protocol == OTP_OTLP_HTTP_JSON,
         .is_insecure = conf->insecure,

@@ -24,6 +24,7 @@ struct otp_peer_setup {
     const struct otp_conf *conf;
     struct otp_text base_path; /* absolute, for relative paths */
     struct otp_text service;   /* to tell spools apart */
+    const char *output_name;   /* where a URL of the output comes from, if not OTELPROF_OUTPUT */
     struct otp_heap *heap;
     size_t queue_bytes; /* most that may wait in memory */
     bool wants_receipt; /* sockets: the end waits until the peer has taken all */

@@ -22,7 +22,7 @@ int otp_fd_adopt(struct otp_fd *f, long fd)
     if (fd >= 0 && fd < LOWEST_FD) {
         long higher = OTP_SYS3(SYS_fcntl, fd, F_DUPFD_CLOEXEC, LOWEST_FD);
         otp_sys_close((int)fd);
-        fd = higher;
+        fd = higher == -EINVAL ? -EMFILE : higher; /* the process may have no number so high */
     }
     if (fd < 0) {
         return (int)fd;

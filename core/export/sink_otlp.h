@@ -41,6 +41,7 @@ enum otp_endpoint_kind {
 struct otp_sink_otlp_options {
     struct otp_text endpoint; /* URL; for gRPC HOST:PORT will do. Copied, as all texts here */
     enum otp_endpoint_kind kind;
+    const char *endpoint_name; /* where it comes from, for messages: a variable; static */
     bool is_grpc;
     bool is_json;     /* not for gRPC */
     bool is_insecure; /* gRPC without a scheme: without TLS */

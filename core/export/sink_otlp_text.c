@@ -112,6 +112,29 @@ static void open_spool(struct otp_sink_otlp *k)
     otp_backlog_open_spool(&k->backlog, &where);
 }
 
+static void keep_reason(struct otp_sink_otlp *k, const char *text, size_t len)
+{
+    len = len < sizeof(k->reason) - 1 ? len : sizeof(k->reason) - 1;
+    memcpy(k->reason, text, len);
+    k->reason[len] = '\0';
+    k->base.hint = k->reason;
+}
+
+/* The endpoint itself may hold a password: of that the line has where it comes from. */
+static void refuse_endpoint(struct otp_sink_otlp *k)
+{
+    struct otp_line line = {0};
+    const char *name = k->options.endpoint_name;
+    otp_line_str(&line, name == NULL ? "the endpoint" : name);
+    otp_line_str(&line, k->options.is_grpc
+                            ? " must be http://HOST:PORT, https://HOST:PORT or HOST:PORT"
+                            : " must be an http:// or https:// URL");
+    otp_line_str(&line, ", without a password");
+    k->base.failed_step = "use";
+    k->base.error = EINVAL;
+    keep_reason(k, line.text, line.len);
+}
+
 enum otp_status otp_sink_otlp_set_up(struct otp_sink_otlp *k)
 {
     struct otp_conn_options c = {
@@ -129,13 +152,7 @@ enum otp_status otp_sink_otlp_set_up(struct otp_sink_otlp *k)
         return OTP_NO_MEMORY;
     }
     if (!decide_tls(k, &c.is_tls)) {
-        otp_sink_otlp_fail(
-            k, "use",
-            (struct otp_tls_fault){
-                .text =
-                    k->options.is_grpc
-                        ? "the endpoint must be http://HOST:PORT, https://HOST:PORT or HOST:PORT"
-                        : "the endpoint must be an http:// or https:// URL, without a password"});
+        refuse_endpoint(k);
         return OTP_INVALID;
     }
     unsigned standard =
@@ -211,14 +228,6 @@ void otp_sink_otlp_clear_failure(struct otp_sink_otlp *k)
     k->base.error = 0;
     k->base.hint = NULL;
     k->reason[0] = '\0';
-}
-
-static void keep_reason(struct otp_sink_otlp *k, const char *text, size_t len)
-{
-    len = len < sizeof(k->reason) - 1 ? len : sizeof(k->reason) - 1;
-    memcpy(k->reason, text, len);
-    k->reason[len] = '\0';
-    k->base.hint = k->reason;
 }
 
 void otp_sink_otlp_fail(struct otp_sink_otlp *k, const char *step, struct otp_tls_fault fault)

@@ -292,6 +292,22 @@ says "without a password"
 grep -q secret "$d/prof.err" && bad "the password is in the log"
 end
 
+for variable in OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT OTELPROF_OUTPUT; do
+    for scheme in https grpc; do
+        begin "$variable=$scheme: an endpoint with a password: the line names the variable, not the password"
+        url=$scheme://user:secret@127.0.0.1:1 protocol=http/protobuf
+        [ "$scheme" != grpc ] || protocol=grpc
+        if [ "$variable" = OTELPROF_OUTPUT ]; then
+            run "$url" 100 OTELPROF_LOG=
+        else
+            run otlp 100 OTELPROF_LOG= "$variable=$url" OTEL_EXPORTER_OTLP_PROTOCOL=$protocol
+        fi
+        one_line "$d/prof.err" "error: cannot use the endpoint: " "$variable must be " "without a password"
+        grep -q 'secret\|user' "$d/prof.err" && bad "the password is in the log"
+        end
+    done
+done
+
 begin "secrets of headers are nowhere"
 server answers:403
 run "http://127.0.0.1:$port" 100 OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer%20topsecret,broken%zz=topsecret" OTELPROF_LOG=debug

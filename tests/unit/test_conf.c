@@ -680,6 +680,9 @@ START_TEST(test_programs_are_chosen_by_globs)
     ck_assert(!otp_conf_wants_program(&conf, otp_text_of("sh"), otp_text_of("dash")));
     load_one("OTELPROF_SKIP_PROGRAMS=sh");
     ck_assert(!otp_conf_wants_program(&conf, otp_text_of("sh"), otp_text_of("dash")));
+    /* A list that can match nothing is none. */
+    load_one("OTELPROF_PROGRAMS=[");
+    ck_assert(otp_conf_wants_program(&conf, cc1, cc1));
 }
 END_TEST
 

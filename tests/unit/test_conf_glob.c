@@ -61,6 +61,44 @@ START_TEST(test_glob_table)
 }
 END_TEST
 
+static const struct {
+    const char *list;
+    const char *fault; /* a part of it; NULL: none */
+} lists[] = {
+    {",", "no pattern"},
+    {" , ,", "no pattern"},
+    {"", "no pattern"},
+    {"[", "[ without a ]"},
+    {"a,b[c", "[ without a ]"},
+    {"[!]", "[ without a ]"},
+    {"[]", "[ without a ]"},
+    {"a[,]b", "[ without a ]"},
+    {"\\[", NULL},
+    {"[[]", NULL},
+    {"[c-a]", "no character"},
+    {"x[c-a]*", "no character"},
+    {"[!\x01-\xff]", "no character"},
+    {"[/]", "no character"},
+    {"/usr/bin/x", "a /"},
+    {"x,bin/*", "a /"},
+    {"bin\\/x", "a /"},
+    {"a,,b", NULL},
+    {"*", NULL},
+    {"[!a-c]?x*", NULL},
+    {"[]a]", NULL},
+    {"\\", NULL},
+};
+
+START_TEST(test_lists_that_match_nothing)
+{
+    const char *fault = otp_glob_list_fault(otp_text_of(lists[_i].list));
+    bool is_good = lists[_i].fault == NULL
+                       ? fault == NULL
+                       : fault != NULL && strstr(fault, lists[_i].fault) != NULL;
+    ck_assert_msg(is_good, "%s: %s", lists[_i].list, fault == NULL ? "nothing" : fault);
+}
+END_TEST
+
 /* Random patterns over a small alphabet. Sets are left out: libc's answer on broken ones differs.
  */
 START_TEST(test_glob_agrees_with_fnmatch)
@@ -149,6 +187,7 @@ int main(void)
     Suite *suite = suite_create("conf_glob");
     TCase *glob = tcase_create("glob");
     tcase_add_loop_test(glob, test_glob_table, 0, (int)OTP_ARRAY_LEN(cases));
+    tcase_add_loop_test(glob, test_lists_that_match_nothing, 0, (int)OTP_ARRAY_LEN(lists));
     tcase_add_test(glob, test_glob_agrees_with_fnmatch);
     tcase_add_test(glob, test_glob_work_is_bounded);
     tcase_add_test(glob, test_glob_list);

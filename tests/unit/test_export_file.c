@@ -604,6 +604,26 @@ START_TEST(test_many_processes_on_one_template)
 }
 END_TEST
 
+/* Descriptors of the host's first three numbers are left alone; where no other may be had, it is
+ * the limit that is told. */
+START_TEST(test_no_number_above_the_first_three)
+{
+    struct rlimit before;
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    struct rlimit few = {.rlim_cur = 3, .rlim_max = before.rlim_max};
+    open_sink("x.otlp");
+    int kept = dup(0);
+    ck_assert_int_ge(kept, 3);
+    close(0);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+    put_bad("open the folder of", EMFILE);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(dup2(kept, 0), 0);
+    close(kept);
+    put_good("bytes");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("export_file");
@@ -626,6 +646,7 @@ int main(void)
     tcase_add_test(files, test_folder_that_cannot_be_read);
     tcase_add_test(files, test_full_and_read_only_disk);
     tcase_add_loop_test(files, test_publishing_on_file_systems_that_know_less, 0, 5);
+    tcase_add_test(files, test_no_number_above_the_first_three);
     tcase_add_test(files, test_stale_temporary_file_is_passed_over);
     tcase_add_test(files, test_many_processes_on_one_template);
     suite_add_tcase(suite, files);

@@ -72,6 +72,7 @@ bool otp_delivery_open(struct otp_delivery *d, const struct otp_command *command
         .heap = &d->heap,
         .queue_bytes = QUEUE_MAX,
         .wants_receipt = true,
+        .output_name = "the address of -o",
     };
     d->timeout_ns = timeout_ns;
     d->request_max = otp_peer_request_max(&d->conf.outputs[0], &setup);
