@@ -13,6 +13,7 @@
 #include "tools/otelprof/lost.h"
 #include "tools/otelprof/pick.h"
 #include "tools/otelprof/product.h"
+#include "tools/otelprof/twice.h"
 
 /* The type that pprof readers show first: what the period counts, else memory in use, else the
  * first one. */
@@ -198,6 +199,7 @@ int otp_convert(const struct otp_args *args, bool adds, bool squash,
     const struct manner how = {.adds = adds, .squash = squash, .symbolizer = symbolizer};
     struct otp_profile_set set;
     struct otp_product p;
+    struct otp_twice twice;
     if (!otp_args_has(args, CONVERT_OUT)) {
         return otp_usage_error(args->command, "-o OUT is missing");
     }
@@ -206,8 +208,12 @@ int otp_convert(const struct otp_args *args, bool adds, bool squash,
     }
     otp_profile_set_init(&set);
     int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
+    status = status == OTP_EXIT_OK ? otp_twice_find(&set, args->command, &twice) : status;
     if (status == OTP_EXIT_OK) {
         status = convert_set(&set, &p, args, &how);
+    }
+    if (status == OTP_EXIT_OK) {
+        otp_twice_say(&twice, &set, args->command);
     }
     otp_product_fini(&p);
     otp_profile_set_fini(&set);

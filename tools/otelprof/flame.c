@@ -14,6 +14,7 @@
 #include "tools/otelprof/load.h"
 #include "tools/otelprof/progress.h"
 #include "tools/otelprof/show.h"
+#include "tools/otelprof/twice.h"
 
 enum { FLAME_TYPE, FLAME_DIFF, FLAME_OUTPUT, FLAME_BY, FLAME_WHERE };
 
@@ -411,6 +412,7 @@ static int run_flame(const struct otp_args *args)
 {
     struct otp_profile_set set;
     struct otp_profile_set base;
+    struct otp_twice twice;
     const char *diff = args->values[FLAME_DIFF];
     const char *path = args->values[FLAME_OUTPUT];
 
@@ -423,12 +425,16 @@ static int run_flame(const struct otp_args *args)
     otp_profile_set_init(&set);
     otp_profile_set_init(&base);
     int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
+    status = status == OTP_EXIT_OK ? otp_twice_find(&set, args->command, &twice) : status;
     if (status == OTP_EXIT_OK && diff != NULL && !otp_load_file(&base, diff, OTP_LOAD_FOLLOW)) {
         status = OTP_EXIT_INPUT;
     }
     otp_progress_end();
     if (status == OTP_EXIT_OK) {
         status = choose_and_draw(args, &set, diff != NULL ? &base : NULL);
+    }
+    if (status == OTP_EXIT_OK) {
+        otp_twice_say(&twice, &set, args->command);
     }
     otp_profile_set_fini(&set);
     otp_profile_set_fini(&base);

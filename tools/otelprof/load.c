@@ -12,7 +12,6 @@
 #include "core/decode/input.h"
 #include "tools/otelprof/args.h"
 #include "tools/otelprof/progress.h"
-#include "tools/otelprof/twice.h"
 
 #define READ_STEP ((size_t)1 << 20)
 #define READ_AT_ONCE ((size_t)32 << 20) /* so that there is something to tell of a slow disk */
@@ -144,9 +143,6 @@ int otp_load_operands(struct otp_profile_set *set, const struct otp_args *args,
     if (profiles == 0 && status == OTP_EXIT_OK) {
         (void)fail(args->operands[0], 0, "there is no profile in it", false);
         return OTP_EXIT_INPUT;
-    }
-    if (mode == OTP_LOAD_FOLLOW && status == OTP_EXIT_OK) {
-        otp_twice_warn(set, args->command->name);
     }
     return status;
 }

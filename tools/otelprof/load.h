@@ -25,7 +25,7 @@ bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp
  * All operands of a command; at least one has to be there, and one profile in them. Else the exit
  * status for it, after a line on stderr. To OTP_LOAD_FOLLOW, whose result would be wrong without a
  * file, the first one that cannot be read is the end; the others are told all of them, and set has
- * the rest. With OTP_LOAD_FOLLOW a line on stderr says what is there twice (twice.h).
+ * the rest.
  */
 int otp_load_operands(struct otp_profile_set *set, const struct otp_args *args,
                       enum otp_load_mode mode);

@@ -18,6 +18,7 @@
 #include "tools/otelprof/names.h"
 #include "tools/otelprof/pick.h"
 #include "tools/otelprof/show.h"
+#include "tools/otelprof/twice.h"
 
 #define DEFAULT_ROWS 30
 #define ROW_COLUMNS 54U /* in front of a function's bar and name */
@@ -539,6 +540,7 @@ static int run_top(const struct otp_args *args)
 {
     struct wishes wishes = {.limit = otp_args_has(args, TOP_JSON) ? 0 : DEFAULT_ROWS};
     struct otp_profile_set set;
+    struct otp_twice twice;
 
     if (otp_args_has(args, TOP_NUMBER) &&
         !otp_args_number(args, TOP_NUMBER, 0, UINT32_MAX, &wishes.limit)) {
@@ -554,11 +556,15 @@ static int run_top(const struct otp_args *args)
     }
     otp_profile_set_init(&set);
     int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
+    status = status == OTP_EXIT_OK ? otp_twice_find(&set, args->command, &twice) : status;
     if (status == OTP_EXIT_OK && otp_args_has(args, TOP_WHERE)) {
         status = otp_where_apply(args->command, &set, args->values[TOP_WHERE]);
     }
     if (status == OTP_EXIT_OK) {
         status = top_of_set(&set, args, &wishes);
+    }
+    if (status == OTP_EXIT_OK) {
+        otp_twice_say(&twice, &set, args->command);
     }
     otp_profile_set_fini(&set);
     return status;

@@ -147,13 +147,13 @@ static struct type_total total_of(const struct otp_profiles *m, const struct otp
     return t;
 }
 
-/* A hash of the total of each type that has one; 0: there is none, or no memory. */
-static uint64_t totals_of(const struct otp_profiles *m)
+/* A hash of the total of each type that has one; 0: there is none. False: no memory. */
+static bool totals_of(const struct otp_profiles *m, uint64_t *out)
 {
     struct type_total *all = calloc(m->profiles.count + 1, sizeof(*all));
     uint64_t hash = 0;
     if (all == NULL) {
-        return 0;
+        return false;
     }
     for (uint32_t k = 0; k < m->profiles.count; k++) {
         all[k] = total_of(m, otp_profiles_profile(m, k));
@@ -169,19 +169,22 @@ static uint64_t totals_of(const struct otp_profiles *m)
         }
     }
     free(all);
-    return hash;
+    *out = hash;
+    return true;
 }
 
 /* Samples are added up of those only whose time is that of others. */
-static void find_totals(const struct otp_profile_set *set, struct flush *all, size_t count)
+static bool find_totals(const struct otp_profile_set *set, struct flush *all, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         bool is_shared = (i > 0 && compare_times(&all[i], &all[i - 1]) == 0) ||
                          (i + 1 < count && compare_times(&all[i], &all[i + 1]) == 0);
-        if (is_shared && all[i].start_ns > 0) {
-            all[i].totals = totals_of(set->messages[all[i].message]);
+        if (is_shared && all[i].start_ns > 0 &&
+            !totals_of(set->messages[all[i].message], &all[i].totals)) {
+            return false;
         }
     }
+    return true;
 }
 
 static bool may_be_one(const struct flush *a, const struct flush *b)
@@ -201,7 +204,7 @@ static bool find_equal(const struct otp_profile_set *set, struct twins *t)
         all[i] = flush_of(set, i);
     }
     qsort(all, set->message_count, sizeof(*all), compare_flushes);
-    find_totals(set, all, set->message_count);
+    bool ok = find_totals(set, all, set->message_count);
     qsort(all, set->message_count, sizeof(*all), compare_flushes);
     for (size_t i = 1; i < set->message_count; i++) {
         if (may_be_one(&all[i], &all[i - 1])) {
@@ -211,10 +214,10 @@ static bool find_equal(const struct otp_profile_set *set, struct twins *t)
         }
     }
     free(all);
-    return true;
+    return ok;
 }
 
-static bool first_of(const struct twins *t, size_t count, struct otp_twice *out)
+static void first_of(const struct twins *t, size_t count, struct otp_twice *out)
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
@@ -222,44 +225,51 @@ static bool first_of(const struct twins *t, size_t count, struct otp_twice *out)
             continue;
         }
         if (found++ == 0) {
-            *out = (struct otp_twice){.first = t->of[i], .second = i, .by_id = t->by_id[i]};
+            out->first = t->of[i];
+            out->second = i;
+            out->by_id = t->by_id[i];
         }
     }
+    out->is_found = found > 0;
     out->more = found > 0 ? found - 1 : 0;
-    return found > 0;
 }
 
-bool otp_twice_find(const struct otp_profile_set *set, struct otp_twice *out_twice)
+int otp_twice_find(const struct otp_profile_set *set, const struct otp_command *command,
+                   struct otp_twice *out_twice)
 {
     struct twins t = {.of = malloc((set->message_count + 1) * sizeof(size_t)),
                       .by_id = calloc(set->message_count + 1, sizeof(bool))};
-    bool is_found = false;
-    if (set->message_count > 1 && t.of != NULL && t.by_id != NULL) {
+    bool ok = t.of != NULL && t.by_id != NULL;
+    memset(out_twice, 0, sizeof(*out_twice));
+    if (ok && set->message_count > 1) {
         for (size_t i = 0; i < set->message_count; i++) {
             t.of[i] = NOBODY;
         }
-        is_found =
-            find_ids(set, &t) && find_equal(set, &t) && first_of(&t, set->message_count, out_twice);
+        ok = find_ids(set, &t) && find_equal(set, &t);
+        first_of(&t, set->message_count, out_twice);
     }
     free(t.of);
     free(t.by_id);
-    return is_found;
+    if (!ok) {
+        (void)fprintf(stderr, "otelprof %s: no memory\n", command->name);
+    }
+    return ok ? OTP_EXIT_OK : OTP_EXIT_INPUT;
 }
 
-void otp_twice_warn(const struct otp_profile_set *set, const char *command)
+void otp_twice_say(const struct otp_twice *t, const struct otp_profile_set *set,
+                   const struct otp_command *command)
 {
-    struct otp_twice t;
-    if (!otp_twice_find(set, &t)) {
+    if (!t->is_found) {
         return;
     }
-    const char *first = set->messages[t.first]->blob->name;
-    const char *second = set->messages[t.second]->blob->name;
+    const char *first = set->messages[t->first]->blob->name;
+    const char *second = set->messages[t->second]->blob->name;
     (void)fprintf(stderr,
                   "otelprof %s: %s holds the same flush as %s (%s): what is added up counts twice",
-                  command, second, first,
-                  t.by_id ? "the same profile id" : "the same start, length and totals");
-    if (t.more > 0) {
-        (void)fprintf(stderr, "; so it is with %zu more", t.more);
+                  command->name, second, first,
+                  t->by_id ? "the same profile id" : "the same start, length and totals");
+    if (t->more > 0) {
+        (void)fprintf(stderr, "; so it is with %zu more", t->more);
     }
     (void)fputc('\n', stderr);
 }
