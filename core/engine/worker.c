@@ -27,6 +27,7 @@
 #include "core/base/annot.h"
 #include "core/base/atomic.h"
 #include "core/base/sys.h"
+#include "core/base/valgrind.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/perf.h"
@@ -99,31 +100,12 @@ bool otp_worker_has_failed(void)
 }
 
 /*
- * Valgrind ends a program that asks clone for anything but a whole thread. Its question after
- * itself is made of instructions that do nothing elsewhere. Source: valgrind(1), client requests.
- */
-static bool is_on_valgrind(void)
-{
-    uint64_t request[6] = {0x1001};
-    uint64_t answer = 0;
-    __asm__ volatile("rolq $3, %%rdi\n\t"
-                     "rolq $13, %%rdi\n\t"
-                     "rolq $61, %%rdi\n\t"
-                     "rolq $51, %%rdi\n\t"
-                     "xchgq %%rbx, %%rbx"
-                     : "+d"(answer)
-                     : "a"(request)
-                     : "cc", "memory");
-    return answer != 0;
-}
-
-/*
  * A table of its own, with everything closed; false: it would share the host's. Older kernels, and
  * filters that know close_range as little, were asked for a copy when the thread was made.
  */
 static bool own_descriptors(void)
 {
-    if (is_on_valgrind()) {
+    if (otp_is_on_valgrind()) { /* which ends a program that asks clone for less than a thread */
         (void)OTP_SYS1(SYS_unshare, CLONE_FILES | CLONE_FS);
     }
     if (OTP_SYS3(SYS_close_range, 0, ~0U, CLOSE_RANGE_UNSHARE) == 0) {
@@ -361,7 +343,7 @@ static bool launch(void)
     /* No descriptor has that number: does the kernel know the call? */
     has_own_copy = OTP_SYS3(SYS_close_range, ~0U, ~0U, 0) != 0;
     flags |= has_own_copy ? 0 : CLONE_FILES;
-    flags |= is_on_valgrind() ? CLONE_FILES | CLONE_FS : 0;
+    flags |= otp_is_on_valgrind() ? CLONE_FILES | CLONE_FS : 0;
     uint64_t before;
     if (!otp_sys_block_signals(&before)) {
         return false; /* the host's signals must not reach the thread */

@@ -106,6 +106,7 @@ if need valgrind; then
         status=$?
         same_status
         same_file bare.out prof.out "standard output"
+        same_file bare.err prof.err "what valgrind says"
     done
     has_function alloc_objects burns_and_allocates $(files 'small')
 fi
