@@ -45,6 +45,8 @@ struct otp_real {
     void (*pthread_exit)(void *result);
     int (*pthread_setname_np)(pthread_t thread, const char *name);
     int (*pthread_attr_getstacksize)(const pthread_attr_t *attr, size_t *out_size);
+    int (*pthread_key_create)(pthread_key_t *out, void (*destructor)(void *value));
+    int (*pthread_setspecific)(pthread_key_t key, const void *value);
     int (*thrd_create)(unsigned long *out, int (*start)(void *), void *arg);
     int (*prctl)(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
     int (*dlclose)(void *handle);

@@ -93,6 +93,8 @@ static const struct wanted wanted[] = {
     WANT("pthread_exit", pthread_exit),
     WANT("pthread_setname_np", pthread_setname_np),
     WANT("pthread_attr_getstacksize", pthread_attr_getstacksize),
+    WANT("pthread_key_create", pthread_key_create),
+    WANT("pthread_setspecific", pthread_setspecific),
     WANT("thrd_create", thrd_create),
     WANT("prctl", prctl),
     WANT("dlclose", dlclose),

@@ -18,6 +18,9 @@ int otp_thread_run_c11(void *arg);
 void otp_spawn_cloned(int32_t tid, int (*start)(void *));
 /* The calling thread has got a new name; or another has: all will look. Context: hot. */
 void otp_spawn_named(bool is_self, const char *name);
+/* The calling thread, whose record is t, has begun: however it ends, otp_thread_end is called.
+ * Context: hot. */
+void otp_spawn_watch_end(struct otp_thread *t);
 /* Stack size of threads made without attributes; read once. Context: init. */
 void otp_spawn_init(void);
 

@@ -14,11 +14,52 @@
 
 #define FALLBACK_STACK ((size_t)2 << 20) /* glibc's when the limit is infinite */
 
+/* Values of keys below this lie in the thread itself; for others memory is taken. Source: glibc,
+ * PTHREAD_KEY_2NDLEVEL_SIZE. */
+#define KEYS_IN_THREAD 32U
+#define NO_KEY (UINT32_MAX - 1) /* there is none to be had */
+#define MAKES_KEY UINT32_MAX    /* another thread is at it */
+
 static size_t default_stack_bytes;
+static uint32_t end_key; /* its number, plus 1; 0: not made yet; atomic */
+
+/* Threads that return or call pthread_exit have said so before; those that were cancelled, or left
+ * by thrd_exit, have not. */
+static void see_end(void *record)
+{
+    struct otp_thread *t = record;
+    if (t != otp_tls.thread || otp_load_relaxed(&t->state) != OTP_THREAD_LIVE) {
+        return;
+    }
+    void *(*start)(void *) = otp_load_relaxed(&t->start);
+    t->last_leaf = start != NULL ? (uintptr_t)start : (uintptr_t)otp_load_relaxed(&t->start_c11);
+    otp_thread_end();
+}
+
+static void make_end_key(void)
+{
+    uint32_t none = 0;
+    pthread_key_t key = 0;
+    if (otp_real.pthread_key_create == NULL || otp_real.pthread_setspecific == NULL ||
+        !otp_cas_acq_rel(&end_key, &none, MAKES_KEY)) {
+        return;
+    }
+    bool is_made = otp_real.pthread_key_create(&key, see_end) == 0 && key < KEYS_IN_THREAD;
+    otp_store_release(&end_key, is_made ? key + 1 : NO_KEY);
+}
+
+void otp_spawn_watch_end(struct otp_thread *t)
+{
+    uint32_t key = otp_load_acquire(&end_key);
+    if (key != 0 && key < NO_KEY) {
+        (void)otp_real.pthread_setspecific(key - 1, t);
+    }
+}
 
 void otp_spawn_init(void)
 {
     struct rlimit limit = {0};
+    make_end_key();
     (void)OTP_SYS2(SYS_getrlimit, RLIMIT_STACK, &limit);
     default_stack_bytes = limit.rlim_cur == RLIM_INFINITY ? FALLBACK_STACK : (size_t)limit.rlim_cur;
 }
@@ -30,6 +71,11 @@ static struct otp_thread *prepare(void *(*start)(void *), void *arg, size_t stac
         return NULL;
     }
     otp_signals_check_tick();
+    if (OTP_UNLIKELY(otp_load_relaxed(&end_key) == 0)) {
+        (void)OTP_REAL(pthread_key_create); /* an old libc's thread library may be there now */
+        (void)OTP_REAL(pthread_setspecific);
+        make_end_key();
+    }
     struct otp_thread *t = otp_thread_claim();
     if (t != NULL) {
         otp_thread_prepare(t, start, arg, stack_bytes);

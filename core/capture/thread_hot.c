@@ -15,6 +15,7 @@
 #include "core/capture/labels.h"
 #include "core/capture/phase.h"
 #include "core/capture/scratch.h"
+#include "core/capture/spawn.h"
 #include "core/capture/timer.h"
 
 #define CHUNK_THREADS 64U
@@ -199,6 +200,7 @@ void otp_thread_prepare(struct otp_thread *t, void *(*start)(void *), void *arg,
 void otp_thread_begin(struct otp_thread *t)
 {
     otp_thread_attach(t, t->start_stack_bytes);
+    otp_spawn_watch_end(t);
     if (t->start_name[0] != '\0') {
         otp_thread_set_name(t, t->start_name);
     } else {

@@ -28,6 +28,9 @@
  * when no event came. */
 #define TICKS_BEHIND 4U
 
+/* What blocks signals for itself, as pthread_create does, opens them again before that. */
+#define CALL_NS 100000U
+
 /* The offset of the kernel's ticks is known to this part of the time from one to the next, and a
  * late one moves it by this part of what it is late. */
 #define EARLY_PART 64U
@@ -81,20 +84,6 @@ static bool has_opened_signals(const ucontext_t *uc)
     const greg_t *g = uc->uc_mcontext.gregs;
     return g[REG_R10] == sizeof(uint64_t) && (unsigned)g[REG_RDI] <= SIG_SETMASK &&
            is_at_syscall(uc);
-}
-
-/* Whether that call has let the tick through, as far as can be seen: the mask before it, if it was
- * asked for, had the tick's signal in it. */
-static bool was_blocked(const ucontext_t *uc)
-{
-    uintptr_t before = (uintptr_t)uc->uc_mcontext.gregs[REG_RDX];
-    if (!has_opened_signals(uc)) {
-        return false;
-    }
-    if (before % sizeof(uint64_t) != 0 || !otp_probe_page(before & ~(uintptr_t)(OTP_PAGE - 1))) {
-        return true;
-    }
-    return (*(const uint64_t *)before >> (otp_settings.signo - 1) & 1) != 0;
 }
 
 /*
@@ -245,6 +234,8 @@ static bool was_in_kernel(struct otp_thread *t)
     return is_known && is_system;
 }
 
+static uint64_t offset_ns; /* plus 1; 0: not known. Of all threads, any of which is right */
+
 /*
  * How long ago the kernel's tick was that sent the timer's signal. In a system call the signal
  * waits for the call's end. The kernel ticks at multiples of its tick on the monotonic clock, give
@@ -253,7 +244,6 @@ static bool was_in_kernel(struct otp_thread *t)
  */
 static uint64_t tick_age_ns(bool is_prompt)
 {
-    static uint64_t offset_ns; /* plus 1; 0: not known. Of all threads, any of which is right */
     uint64_t tick_ns = otp_settings.kernel_tick_ns;
     uint64_t known_ns = otp_load_relaxed(&offset_ns);
     if (tick_ns == 0 || (known_ns == 0 && !is_prompt)) {
@@ -282,6 +272,25 @@ static uint64_t tick_time(const struct otp_thread *t, uint64_t now_ns, bool is_p
     return now_ns - (age_ns < since_ns ? age_ns : since_ns);
 }
 
+/* Whether the thread had blocked the tick's signal when it was sent, and has let it through by the
+ * call that it comes back from, as far as can be seen: the mask before that, if it was asked for,
+ * had the signal in it, and the tick is older than calls take that block signals for themselves. Of
+ * a tick the age is known to one of the kernel's: of more, by what is due. */
+static bool was_blocked(const struct otp_thread *t, const ucontext_t *uc, uint64_t now_ns)
+{
+    uintptr_t before = (uintptr_t)uc->uc_mcontext.gregs[REG_RDX];
+    if (!has_opened_signals(uc)) {
+        return false;
+    }
+    if (before % sizeof(uint64_t) == 0 && otp_probe_page(before & ~(uintptr_t)(OTP_PAGE - 1)) &&
+        (*(const uint64_t *)before >> (otp_settings.signo - 1) & 1) == 0) {
+        return false;
+    }
+    uint64_t due_ns = otp_timer_due(t, now_ns) * otp_load_relaxed(&otp_settings.cpu_period_ns);
+    return due_ns > 2 * apart_ns() || otp_load_relaxed(&offset_ns) == 0 ||
+           tick_age_ns(false) > CALL_NS;
+}
+
 /*
  * What a tick stands for in a thread without a perf event: what is due. Where periods are shorter
  * than the kernel's ticks are apart, up to that tick: if it waited for a call's end, or for signals
@@ -292,6 +301,8 @@ static void take_all(struct tick *k, const ucontext_t *uc)
     struct otp_thread *t = k->thread;
     if (otp_load_relaxed(&otp_settings.cpu_period_ns) < otp_settings.kernel_tick_ns) {
         k->now_ns = tick_time(t, k->now_ns, !is_at_syscall(uc));
+    } else if (!is_at_syscall(uc)) {
+        (void)tick_age_ns(true); /* to know it when it is asked for */
     }
     t->timer_seen_ns = k->now_ns; /* the event, when it comes, has no share in this time */
 }
@@ -369,7 +380,7 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     uint64_t began_ns = otp_sys_thread_cpu_ns();
     struct tick k = {.thread = t, .signal = context, .now_ns = began_ns};
     uint64_t put_off_ns = t->put_off_ns; /* what was booked before is not due any more */
-    k.was_blocked = is_timer && was_blocked(context);
+    k.was_blocked = is_timer && was_blocked(t, context, began_ns);
     if (otp_load_relaxed(&t->perf_fd) != 0) {
         share_out(&k, context, is_timer);
     } else {

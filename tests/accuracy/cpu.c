@@ -20,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -195,20 +196,72 @@ NOINLINE void *short_work(void *arg)
     return NULL;
 }
 
-/* short COUNT US: that many threads, each of which uses that little CPU time; four at a time. Told
- * is what they used from their birth on. */
-static void do_short(long count, long us)
+static void *short_exit(void *arg)
 {
-    pthread_t t[4];
+    pthread_exit(short_work(arg));
+}
+
+static void *short_cancelled(void *arg)
+{
+    (void)short_work(arg);
+    pthread_cancel(pthread_self());
+    pthread_testcancel();
+    return arg;
+}
+
+static int short_c11(void *arg)
+{
+    (void)short_work(arg);
+    thrd_exit(0);
+}
+
+/* That many threads, each of which uses that little CPU time; four at a time. Told is what they
+ * used from their birth on. */
+static void run_short(void *(*start)(void *), long count, long us)
+{
+    void *arg = (void *)(uintptr_t)(us * 1000);
+    union {
+        pthread_t posix;
+        thrd_t c11;
+    } t[4];
     for (long i = 0; i < count; i += 4) {
         for (int k = 0; k < 4; k++) {
-            pthread_create(&t[k], NULL, short_work, (void *)(uintptr_t)(us * 1000));
+            if (start != NULL) {
+                pthread_create(&t[k].posix, NULL, start, arg);
+            } else {
+                thrd_create(&t[k].c11, short_c11, arg);
+            }
         }
         for (int k = 0; k < 4; k++) {
-            pthread_join(t[k], NULL);
+            if (start != NULL) {
+                pthread_join(t[k].posix, NULL);
+            } else {
+                thrd_join(t[k].c11, NULL);
+            }
         }
     }
     printf("short_work %lu\n", short_ns);
+}
+
+/* short COUNT US, and the same with threads that end in other ways. */
+static void do_short(long count, long us)
+{
+    run_short(short_work, count, us);
+}
+
+static void do_exit(long count, long us)
+{
+    run_short(short_exit, count, us);
+}
+
+static void do_cancelled(long count, long us)
+{
+    run_short(short_cancelled, count, us);
+}
+
+static void do_c11(long count, long us)
+{
+    run_short(NULL, count, us);
 }
 
 static void *burn_blocked(void *arg)
@@ -530,7 +583,8 @@ int main(int argc, char **argv)
 {
     static const struct mode modes[] = {
         {"shares", do_shares}, {"split", do_split},     {"burst", do_burst},
-        {"short", do_short},   {"blocked", do_blocked}, {"clone", do_clone},
+        {"short", do_short},   {"exit", do_exit},       {"cancelled", do_cancelled},
+        {"c11", do_c11},       {"blocked", do_blocked}, {"clone", do_clone},
         {"hidden", do_hidden}, {"idle", do_idle},       {"names", do_names},
         {"kernel", do_kernel}, {"faults", do_faults},   {"phases", do_phases},
     };
