@@ -73,7 +73,8 @@ struct mapping {
     uint64_t limit;
     uint64_t offset;
     struct otp_text name;
-    uint64_t id; /* by place in the file, from 1 */
+    uint64_t line; /* its place in the file */
+    uint64_t id;   /* of those that a frame lies in, from 1; 0: none does */
 };
 
 struct reading {
@@ -237,18 +238,11 @@ static enum otp_status read_maps(struct reading *x)
     struct otp_text line;
     uint64_t count = 0;
     while (next_line(x, &line)) {
-        struct mapping m;
+        struct mapping m = {.line = count};
         if (!read_mapping(line, &m)) {
             continue;
         }
-        m.id = ++count;
-        size_t mark = otp_emit_open(&x->pb, PROFILE_MAPPING);
-        otp_emit_uint(&x->pb, MAPPING_ID, m.id);
-        otp_emit_uint(&x->pb, MAPPING_START, m.start);
-        otp_emit_uint(&x->pb, MAPPING_LIMIT, m.limit);
-        otp_emit_uint(&x->pb, MAPPING_OFFSET, m.offset);
-        otp_emit_uint(&x->pb, MAPPING_FILENAME, WORDS + m.id - 1);
-        otp_emit_close(&x->pb, mark);
+        count++;
         if (!otp_buf_add(&x->mappings, &m, sizeof(m))) {
             return refuse(x, OTP_NO_MEMORY, 0, "no memory");
         }
@@ -256,19 +250,27 @@ static enum otp_status read_maps(struct reading *x)
     return OTP_OK;
 }
 
-static int compare_mappings(const void *a, const void *b, void *arg)
+static int compare_starts(const void *a, const void *b, void *arg)
 {
     const struct mapping *x = a;
     const struct mapping *y = b;
     (void)arg;
     int diff = (x->start > y->start) - (x->start < y->start);
-    return diff != 0 ? diff : (x->id > y->id) - (x->id < y->id);
+    return diff != 0 ? diff : (x->line > y->line) - (x->line < y->line);
 }
 
-/* The mapping that pc is in, 0: none; sorted by start. */
-static uint64_t mapping_of(const struct reading *x, uint64_t pc)
+static int compare_lines(const void *a, const void *b, void *arg)
 {
-    const struct mapping *all = (const void *)x->mappings.data;
+    const struct mapping *x = a;
+    const struct mapping *y = b;
+    (void)arg;
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+/* The mapping that pc is in, NULL: none; they are sorted by start. */
+static struct mapping *mapping_of(const struct reading *x, uint64_t pc)
+{
+    struct mapping *all = (void *)x->mappings.data;
     size_t low = 0;
     size_t high = x->mappings.len / sizeof(all[0]);
     while (low < high) {
@@ -279,7 +281,39 @@ static uint64_t mapping_of(const struct reading *x, uint64_t pc)
             high = mid;
         }
     }
-    return low > 0 && pc < all[low - 1].limit ? all[low - 1].id : 0;
+    return low > 0 && pc < all[low - 1].limit ? &all[low - 1] : NULL;
+}
+
+/* Maps are of all files that were loaded: those that a frame lies in are told, as they stand. */
+static void number_mappings(struct reading *x)
+{
+    struct mapping *all = (void *)x->mappings.data;
+    const uint64_t *pcs = (const void *)x->pcs.data;
+    size_t count = x->mappings.len / sizeof(all[0]);
+    otp_sort(all, count, sizeof(all[0]), compare_starts, NULL);
+    for (size_t i = 0; i < x->pcs.len / sizeof(pcs[0]); i++) {
+        struct mapping *m = mapping_of(x, pcs[i]);
+        if (m != NULL) {
+            m->id = 1;
+        }
+    }
+    otp_sort(all, count, sizeof(all[0]), compare_lines, NULL);
+    uint64_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        all[i].id = all[i].id == 0 ? 0 : ++used;
+    }
+}
+
+static void emit_mapping(struct otp_emit *e, const struct mapping *m)
+{
+    size_t mark = otp_emit_open(e, PROFILE_MAPPING);
+    otp_emit_uint(e, MAPPING_ID, m->id);
+    otp_emit_uint(e, MAPPING_START, m->start);
+    otp_emit_uint(e, MAPPING_LIMIT, m->limit);
+    otp_emit_uint(e, MAPPING_OFFSET, m->offset);
+    otp_emit_uint(e, MAPPING_FILENAME, WORDS + m->id - 1);
+    otp_emit_close(e, mark);
+    otp_emit_bytes(e, PROFILE_STRING_TABLE, m->name.data, m->name.len);
 }
 
 /* What samples refer to. */
@@ -288,17 +322,21 @@ static void emit_tables(struct reading *x)
     struct mapping *all = (void *)x->mappings.data;
     const uint64_t *pcs = (const void *)x->pcs.data;
     size_t count = x->mappings.len / sizeof(all[0]);
+    number_mappings(x);
     for (size_t i = 0; i < WORDS; i++) {
         otp_emit_text(&x->pb, PROFILE_STRING_TABLE, words[i]);
     }
     for (size_t i = 0; i < count; i++) {
-        otp_emit_bytes(&x->pb, PROFILE_STRING_TABLE, all[i].name.data, all[i].name.len);
+        if (all[i].id != 0) {
+            emit_mapping(&x->pb, &all[i]);
+        }
     }
-    otp_sort(all, count, sizeof(all[0]), compare_mappings, NULL);
+    otp_sort(all, count, sizeof(all[0]), compare_starts, NULL);
     for (size_t i = 0; i < x->pcs.len / sizeof(pcs[0]); i++) {
+        const struct mapping *m = mapping_of(x, pcs[i]);
         size_t mark = otp_emit_open(&x->pb, PROFILE_LOCATION);
         otp_emit_uint(&x->pb, LOCATION_ID, i + 1);
-        otp_emit_number(&x->pb, LOCATION_MAPPING, mapping_of(x, pcs[i]));
+        otp_emit_number(&x->pb, LOCATION_MAPPING, m == NULL ? 0 : m->id);
         otp_emit_number(&x->pb, LOCATION_ADDRESS, pcs[i]);
         otp_emit_close(&x->pb, mark);
     }

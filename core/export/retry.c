@@ -114,10 +114,24 @@ static bool read_date(struct otp_text text, uint64_t now_s, uint64_t *out_s)
     return true;
 }
 
+static bool is_number(struct otp_text value)
+{
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.data[i] < '0' || value.data[i] > '9') {
+            return false;
+        }
+    }
+    return value.len > 0;
+}
+
 bool otp_retry_after_parse(struct otp_text value, uint64_t now_s, uint64_t *out_seconds)
 {
     uint64_t when;
     if (otp_fmt_parse_u64(value.data, value.len, out_seconds)) {
+        return true;
+    }
+    if (is_number(value)) { /* that does not fit: as long as can be said */
+        *out_seconds = UINT64_MAX;
         return true;
     }
     if (!read_date(value, now_s, &when)) {

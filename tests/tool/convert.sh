@@ -428,6 +428,15 @@ for via in otlp jsonl.gz pb otep239; do
     done
 done
 "$tool" check way.otlp > said || bad "check: $(head -n 2 said)"
+# Of all files that were loaded only those count that a frame lies in.
+printf '7f0000000000-7f0000100000 r-xp 00000000 00:00 2          /lib/other.so\n' > more
+cat one.prof more > loaded.prof
+cat one.heap more > loaded.heap
+for type in prof heap; do
+    convert way.otlp loaded.$type
+    "$tool" check way.otlp > said || bad "check of a .$type with more files: $(head -n 2 said)"
+    judge mappings way.otlp | grep -q other.so && bad "a file that no frame lies in"
+done
 gzip -k one.prof
 equal "packed" "$(ours cpu one.prof)" "$(ours cpu one.prof.gz)"
 head -c 4000 one.prof > cut.prof

@@ -143,7 +143,8 @@ static const struct {
     {"Sun, 06 Nov 1994 08:49:37 CET", false, 0},
     {"Sun, 06 Now 1994 08:49:37 GMT", false, 0},
     {"Sun, 32 Nov 1994 08:49:37 GMT", false, 0},
-    {"99999999999999999999999", false, 0},
+    {"99999999999999999999999", true, UINT64_MAX},
+    {"9999999999999999999999x", false, 0},
 };
 
 START_TEST(test_retry_after)
