@@ -275,6 +275,12 @@ static struct place *place_of(struct row *row, uint64_t reg)
                                : NULL;
 }
 
+/* A factored offset; of no value that makes sense does the product wrap around. */
+static int64_t scaled(const struct machine *m, uint64_t factor)
+{
+    return (int64_t)(factor * (uint64_t)m->cie->data_align);
+}
+
 static void set_place(struct row *row, uint64_t reg, enum where where, int64_t offset)
 {
     struct place *p = place_of(row, reg);
@@ -413,10 +419,10 @@ static bool run_register(struct cursor *c, struct machine *m, uint8_t op)
     uint64_t reg = uleb(c);
     switch (op) {
     case 0x05: /* offset_extended */
-        set_place(&m->row, reg, WHERE_OFFSET, (int64_t)uleb(c) * m->cie->data_align);
+        set_place(&m->row, reg, WHERE_OFFSET, scaled(m, uleb(c)));
         return true;
     case 0x11: /* offset_extended_sf */
-        set_place(&m->row, reg, WHERE_OFFSET, sleb(c) * m->cie->data_align);
+        set_place(&m->row, reg, WHERE_OFFSET, scaled(m, (uint64_t)sleb(c)));
         return true;
     case 0x06: /* restore_extended */
         restore_place(m, reg);
@@ -459,7 +465,7 @@ static bool run_frame(struct cursor *c, struct machine *m, uint8_t op)
         return true;
     case 0x12: /* def_cfa_sf */
         row->cfa_register = uleb(c);
-        row->cfa_offset = sleb(c) * m->cie->data_align;
+        row->cfa_offset = scaled(m, (uint64_t)sleb(c));
         row->cfa_kind = CFA_PLAIN;
         return true;
     case 0x0d: /* def_cfa_register */
@@ -469,7 +475,7 @@ static bool run_frame(struct cursor *c, struct machine *m, uint8_t op)
         row->cfa_offset = (int64_t)uleb(c);
         return true;
     case 0x13: /* def_cfa_offset_sf */
-        row->cfa_offset = sleb(c) * m->cie->data_align;
+        row->cfa_offset = scaled(m, (uint64_t)sleb(c));
         return true;
     case 0x0f: /* def_cfa_expression */
         run_cfa_expression(c, row);
@@ -522,7 +528,7 @@ static bool run(struct cursor *c, struct machine *m, uintptr_t addr)
                 return !c->failed;
             }
         } else if (op >> 6 == 2) {
-            set_place(&m->row, op & 0x3fU, WHERE_OFFSET, (int64_t)uleb(c) * m->cie->data_align);
+            set_place(&m->row, op & 0x3fU, WHERE_OFFSET, scaled(m, uleb(c)));
         } else if (op >> 6 == 3) {
             restore_place(m, op & 0x3fU);
         } else if (!run_frame(c, m, op)) {
