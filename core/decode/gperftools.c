@@ -13,12 +13,14 @@
 #include "core/base/reader.h"
 #include "core/base/sort.h"
 #include "core/base/text.h"
+#include "core/capture/random.h"
 #include "core/decode/pprof.h"
 
 #define HEADER_WORDS 3U /* behind the first two */
 #define NS_PER_US 1000
 #define PB_MAX ((size_t)1 << 30)
 #define VALUES 4U
+#define VALUE_MAX 0x1p62
 
 /* Fields of profile.proto. */
 enum {
@@ -55,6 +57,7 @@ enum {
     WORD_IN_USE_OBJECTS,
     WORD_IN_USE_SPACE,
     WORD_BYTES,
+    WORD_SPACE,
     WORDS
 };
 static const char *const words[WORDS] = {"",
@@ -66,7 +69,8 @@ static const char *const words[WORDS] = {"",
                                          "alloc_space",
                                          "inuse_objects",
                                          "inuse_space",
-                                         "bytes"};
+                                         "bytes",
+                                         "space"};
 
 struct mapping {
     uint64_t start;
@@ -86,6 +90,10 @@ struct reading {
     struct otp_buf pcs;      /* uint64_t, each once */
     struct otp_buf mappings; /* struct mapping */
     struct otp_buf stack;    /* uint64_t: locations of the sample that is being read */
+    uint64_t interval;       /* of a heap that was sampled, in bytes; 0: it was not */
+    double exact[VALUES];    /* sums of scaled values, */
+    int64_t told[VALUES];    /* and of whole numbers that were told of them */
+    bool is_in_stack;        /* its frames were read, and its counts come */
     struct otp_emit pb;
 };
 
@@ -397,7 +405,7 @@ static enum otp_status read_cpu(struct reading *x)
 
 /* ---- heap ---- */
 
-/* `1: 100 [2: 200] @`, in use and allocated. */
+/* `1: 100 [2: 200]`, in use and allocated. */
 static bool take_counts(struct otp_text *line, int64_t *out)
 {
     static const char *const behind[VALUES] = {":", "[", ":", "]"};
@@ -409,15 +417,50 @@ static bool take_counts(struct otp_text *line, int64_t *out)
         }
         out[place[i]] = (int64_t)v;
     }
-    return take(line, "@");
+    return true;
 }
 
-static enum otp_status read_stack(struct reading *x, struct otp_text line, uint64_t at)
+/*
+ * What was sampled becomes what it stands for: a block of n bytes was taken with probability 1 -
+ * exp(-n / interval), n being the mean of the stack. Whole numbers are told so that their sum is
+ * never wrong by more than a half. Source: jemalloc's and gperftools' own pprof. False: too large.
+ */
+static bool scale(struct reading *x, int64_t *values)
+{
+    for (size_t i = 0; i < VALUES; i++) {
+        int64_t count = values[i & ~(size_t)1];
+        int64_t bytes = values[i | 1];
+        double p = count > 0 && bytes > 0 && x->interval > 0
+                       ? otp_one_minus_exp((double)bytes / (double)count / (double)x->interval)
+                       : 1;
+        x->exact[i] += (double)values[i] / p;
+        if (!(x->exact[i] < VALUE_MAX)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < VALUES && x->interval > 0; i++) {
+        values[i] = (int64_t)(x->exact[i] + 0.5) - x->told[i];
+        x->told[i] += values[i];
+    }
+    return true;
+}
+
+/* The counts of the stack whose frames were read. */
+static enum otp_status end_stack(struct reading *x, struct otp_text *line, uint64_t at)
 {
     int64_t values[VALUES];
-    if (!take_counts(&line, values)) {
+    if (!take_counts(line, values)) {
         return refuse(x, OTP_MALFORMED, at, "a line is no stack");
     }
+    if (!scale(x, values)) {
+        return refuse(x, OTP_MALFORMED, at, "the values are too large");
+    }
+    emit_sample(x, values, VALUES);
+    return OTP_OK;
+}
+
+static enum otp_status read_frames(struct reading *x, struct otp_text line, uint64_t at)
+{
     for (uint64_t pc; line = otp_text_trim(line), line.len > 0;) {
         if (!take(&line, "0x") || !take_number(&line, 16, &pc)) {
             return refuse(x, OTP_MALFORMED, at, "a line is no stack");
@@ -426,25 +469,54 @@ static enum otp_status read_stack(struct reading *x, struct otp_text line, uint6
             return refuse(x, OTP_NO_MEMORY, at, "no memory");
         }
     }
-    emit_sample(x, values, VALUES);
     return OTP_OK;
 }
 
-static enum otp_status read_heap(struct reading *x)
+/* gperftools': `1: 100 [2: 200] @ 0x1 0x2`. */
+static enum otp_status read_stack(struct reading *x, struct otp_text line, uint64_t at)
+{
+    struct otp_text counts = line;
+    const char *frames = memchr(line.data, '@', line.len);
+    if (frames == NULL) {
+        return refuse(x, OTP_MALFORMED, at, "a line is no stack");
+    }
+    counts.len = (size_t)(frames - line.data);
+    OTP_TRY(read_frames(x, otp_text_make(frames + 1, line.len - counts.len - 1), at));
+    return end_stack(x, &counts, at);
+}
+
+/* jemalloc's: `@ 0x1 0x2`, then `t*: 1: 100 [2: 200]` and the same of each thread. Before the first
+ * stack these are sums. */
+static enum otp_status read_jemalloc(struct reading *x, struct otp_text line, uint64_t at)
+{
+    if (take(&line, "@")) {
+        otp_buf_clear(&x->stack);
+        x->is_in_stack = true;
+        return read_frames(x, line, at);
+    }
+    if (!take(&line, "t")) {
+        return refuse(x, OTP_MALFORMED, at, "a line is no stack");
+    }
+    if (!take(&line, "*:") || !x->is_in_stack) {
+        return OTP_OK;
+    }
+    x->is_in_stack = false;
+    return end_stack(x, &line, at);
+}
+
+/* The rest of the file, line by line. */
+static enum otp_status read_stacks(struct reading *x,
+                                   enum otp_status (*read)(struct reading *x, struct otp_text line,
+                                                           uint64_t at))
 {
     struct otp_text line = otp_text_of(NULL);
-    struct otp_text kind;
-    int64_t sums[VALUES];
-    if (!next_line(x, &line) || !take(&line, "heap profile:") || !take_counts(&line, sums)) {
-        return refuse(x, OTP_MALFORMED, 0, "its first line is no header");
-    }
-    if (!take_word(&line, &kind) || kind.len < 11 || memcmp(kind.data, "heapprofile", 11) != 0) {
-        return refuse(x, OTP_UNSUPPORTED, 0,
-                      "its values are samples that nobody has scaled; pprof -proto does that");
-    }
     for (uint64_t i = WORD_ALLOC_OBJECTS; i <= WORD_IN_USE_SPACE; i++) {
         bool is_count = i == WORD_ALLOC_OBJECTS || i == WORD_IN_USE_OBJECTS;
         emit_type(&x->pb, PROFILE_SAMPLE_TYPE, i, is_count ? WORD_COUNT : WORD_BYTES);
+    }
+    if (x->interval > 0) {
+        emit_type(&x->pb, PROFILE_PERIOD_TYPE, WORD_SPACE, WORD_BYTES);
+        otp_emit_uint(&x->pb, PROFILE_PERIOD, x->interval);
     }
     for (uint64_t at = x->r.pos; next_line(x, &line); at = x->r.pos) {
         line = otp_text_trim(line);
@@ -452,10 +524,36 @@ static enum otp_status read_heap(struct reading *x)
             return read_maps(x);
         }
         if (line.len > 0 && line.data[0] != '#') {
-            OTP_TRY(read_stack(x, line, at));
+            OTP_TRY(read(x, line, at));
         }
     }
     return refuse(x, OTP_TRUNCATED, x->r.pos, "the line MAPPED_LIBRARIES: is missing");
+}
+
+/* `heap_v2/524288`: every so many bytes. */
+static bool take_interval(struct reading *x, struct otp_text *line)
+{
+    return take(line, "heap_v2/") && take_number(line, 10, &x->interval) && x->interval > 0 &&
+           x->interval <= INT64_MAX;
+}
+
+static enum otp_status read_heap(struct reading *x)
+{
+    struct otp_text line = otp_text_of(NULL);
+    int64_t sums[VALUES];
+    bool is_line = next_line(x, &line);
+    if (is_line && take_interval(x, &line)) {
+        return read_stacks(x, read_jemalloc);
+    }
+    if (!is_line || !take(&line, "heap profile:") || !take_counts(&line, sums) ||
+        !take(&line, "@")) {
+        return refuse(x, OTP_MALFORMED, 0, "its first line is no header");
+    }
+    if (!take(&line, "heapprofile") && !take_interval(x, &line)) {
+        return refuse(x, OTP_UNSUPPORTED, 0,
+                      "its values are samples that nobody has scaled; pprof -proto does that");
+    }
+    return read_stacks(x, read_stack);
 }
 
 /* ---- both ---- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gperftools' own files: CPU profiles of 64-bit words, little-endian, and heap profiles as text
- * that are not sampled ("heapprofile"). They are read as the pprof profile that they mean.
+ * gperftools' own files: CPU profiles of 64-bit words, little-endian, and heap profiles as text;
+ * heap profiles of jemalloc. They are read as the pprof profile that they mean: what was sampled is
+ * scaled.
  */
 #ifndef OTP_DECODE_GPERFTOOLS_H
 #define OTP_DECODE_GPERFTOOLS_H

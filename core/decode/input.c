@@ -239,20 +239,19 @@ static bool begins_with(const uint8_t *p, size_t len, const char *text)
     return len >= n && memcmp(p, text, n) == 0;
 }
 
-/* gperftools' CPU profile: machine words 0, 3, 0, period, 0; heap profile: text. */
+/* gperftools' CPU profile: machine words 0, 3, 0, period, 0; heap profile: text; and jemalloc's. */
 static bool is_gperftools(const uint8_t *p, size_t len)
 {
     static const uint8_t wide[] = {0, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
-    return begins_with(p, len, "heap profile:") ||
+    return begins_with(p, len, "heap profile:") || begins_with(p, len, "heap_v2/") ||
            (len >= 40 && memcmp(p, wide, sizeof(wide)) == 0);
 }
 
-/* The same of 32-bit words; heap profiles of jemalloc; those with names, and of locks. */
+/* The same of 32-bit words; profiles with names, and of locks. */
 static bool is_like_gperftools(const uint8_t *p, size_t len)
 {
     static const uint8_t narrow[] = {0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0};
-    return begins_with(p, len, "heap_v2/") || begins_with(p, len, "--- ") ||
-           (len >= 20 && memcmp(p, narrow, sizeof(narrow)) == 0);
+    return begins_with(p, len, "--- ") || (len >= 20 && memcmp(p, narrow, sizeof(narrow)) == 0);
 }
 
 /* pprof's sample types are two numbers each, where OTLP has a resource with its scopes. */

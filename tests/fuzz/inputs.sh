@@ -74,6 +74,8 @@ inputs_gperftools() {
     done
     printf 'heap profile: 1: 9 [3: 30] @ heapprofile\n1: 9 [1: 9] @ 0x401010 0x401020\n0: 0 [2: 21] @ 0x401020\n\nMAPPED_LIBRARIES:\n%s\n' \
         '00401000-00402000 r-xp 00001000 08:01 77   /bin/app (deleted)' > "$1/text"
+    printf 'heap_v2/524288\n  t*: 3: 30 [0: 0]\n  t0: 3: 30 [0: 0]\n@ 0x401010 0x401020\n  t*: 1: 9 [1: 9]\n  t0: 1: 9 [1: 9]\n\nMAPPED_LIBRARIES:\n%s\n' \
+        '00401000-00402000 r-xp 00001000 08:01 77   /bin/app' > "$1/jemalloc"
 }
 
 inputs_otep239() {

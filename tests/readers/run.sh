@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # run.sh: what is written opens in readers that nobody here wrote, and what others wrote is read, with equal totals:
 # go tool pprof, google/pprof's current module, google-pprof, the npm packages pprof-format and speedscope, the Collector's
-# pdata; profiles of the Go runtime, of gperftools and of async-profiler, the test data of google/pprof.
+# pdata; profiles of the Go runtime, of gperftools, jemalloc and async-profiler, the test data of google/pprof.
 . "$(dirname "$0")/../common.sh"
 suite=readers
 judge="$python $top/tests/judge.py"
@@ -11,7 +11,7 @@ make -s -C "$top" BUILD="${build#"$top"/}" "${build#"$top"/}/otelprof" "${build#
     exit 1
 }
 # Node may be here from elsewhere, and then the distribution's packages of it do not go with it.
-for package in chromium graphviz $(command -v npm > /dev/null || echo nodejs npm) google-perftools libgoogle-perftools4; do
+for package in chromium graphviz $(command -v npm > /dev/null || echo nodejs npm) google-perftools libgoogle-perftools4 libjemalloc2 libjemalloc-dev; do
     sh "$top/tools/dev/apt_packages.sh" $package > "$work/apt.out" 2>&1 || tail -n 2 "$work/apt.out"
 done
 mkdir -p "$build/tests/readers"
@@ -219,6 +219,25 @@ if need google-pprof go; then
     done
     go tool pprof -top -sample_index=cpu "$program" b.prof > out 2> err || bad "go tool pprof: $(tail -n 1 err)"
     grep -q '^Showing nodes accounting for [1-9]' out || bad "go tool pprof: $(head -n 4 out)"
+fi
+end
+
+begin "a heap profile of jemalloc, which took samples of it, has the totals that jeprof finds"
+jemalloc=$(find /usr/lib -name libjemalloc.so.2 2> /dev/null | head -n 1)
+if [ -z "$jemalloc" ]; then
+    skip "jemalloc is not installed"
+elif need jeprof perl; then
+    MALLOC_CONF=prof:true,lg_prof_sample:12,prof_final:true,prof_prefix:$d/je LD_PRELOAD=$jemalloc \
+        perl -e 'my @x = map { "a" x $_ } 1 .. 3000; my %h; $h{$_} = [$_] for 1 .. 20000;' 2> err
+    given=$(ls je.*.heap 2> /dev/null | head -n 1)
+    [ -n "$given" ] || bad "no heap profile: $(tail -n 2 err)"
+    "$tool" convert -o je.otlp "$given" 2> err || bad "it is not read: $(head -n 1 err)"
+    for type in inuse_objects inuse_space; do # of sums of fractions jeprof shows the whole part
+        said=$(jeprof --text --show_bytes --$type "$(command -v perl)" "$given" 2> /dev/null | sed -n 's/^Total: \([0-9]*\) .*/\1/p')
+        [ "${said:-0}" -gt 500 ] || bad "jeprof sees ${said:-no} $type"
+        between "$type" "$said" $((said + 1)) "$($judge totals je.otlp | sed -n "s/^$type //p")"
+    done
+    "$tool" check je.otlp > out || bad "check: $(head -n 2 out)"
 fi
 end
 

@@ -129,6 +129,37 @@ START_TEST(test_heap_profile)
 }
 END_TEST
 
+/* Scaled by 1 / (1 - 1 / e) = 1.58198: 2 and 8192 of them in use are 3.164 and 12959.5, each time;
+ * of 1, 4096 and 0 bytes nothing is known, and they stay. */
+#define SAMPLED                                                                                    \
+    "MAPPED_LIBRARIES:\n00400000-00500000 r-xp 00000000 00:00 1 /bin/app\n"                        \
+    "7f0000000000-7f0000100000 r-xp 00000000 00:00 2 /lib/unused.so\n"
+static const char *const sampled[] = {
+    "heap_v2/4096\n  t*: 4: 16384 [0: 0]\n  t0: 4: 16384 [0: 0]\n"
+    "@ 0x400011 0x400021\n  t*: 2: 8192 [2: 8192]\n  t0: 1: 1 [0: 0]\n  t1: 1: 8191 [2: 8192]\n"
+    "@ 0x400011\n  t*: 2: 8192 [7: 0]\n  t3: 2: 8192 [7: 0]\n"
+    "@\n  t*: 2: 8192 [0: 0]\n" SAMPLED,
+    "heap profile: 6: 24576 [ 9: 8192] @ heap_v2/4096\n"
+    "2: 8192 [2: 8192] @ 0x400011 0x400021\n2: 8192 [7: 0] @ 0x400011\n2: 8192 [0: 0] @\n" SAMPLED};
+
+START_TEST(test_sampled_heaps)
+{
+    struct otp_profile_set set;
+    struct otp_input_fault fault;
+    otp_profile_set_init(&set);
+    ck_assert_int_eq(dec_add(&set, sampled[_i], strlen(sampled[_i]), false, &fault), OTP_OK);
+    const struct otp_profiles *m = set.messages[0];
+    ck_assert_int_eq(total(m, "inuse_objects"), 9);   /* 9.49 */
+    ck_assert_int_eq(total(m, "inuse_space"), 38879); /* 38878.7 */
+    ck_assert_int_eq(total(m, "alloc_objects"), 3 + 7);
+    ck_assert_int_eq(total(m, "alloc_space"), 12960);
+    ck_assert_int_eq(otp_profiles_profile(m, 0)->period, 4096);
+    ck_assert_uint_eq(m->table[OTP_TABLE_MAPPING].count, 2);
+    expect_frame(m, 0, 0, 0x400010, "/bin/app");
+    otp_profile_set_fini(&set);
+}
+END_TEST
+
 static void expect_refusal(const void *bytes, size_t len, const char *says)
 {
     struct otp_profile_set set;
@@ -181,7 +212,14 @@ static const struct {
     const char *text;
     const char *says;
 } bad_texts[] = {
-    {"heap profile: 1: 100 [1: 100] @ heap_v2/524288\n\nMAPPED_LIBRARIES:\n", "scaled"},
+    {"heap profile: 1: 100 [1: 100] @ heap/524288\n\nMAPPED_LIBRARIES:\n", "scaled"},
+    {"heap profile: 1: 100 [1: 100] @ heap_v2/0\n\nMAPPED_LIBRARIES:\n", "scaled"},
+    {"heap_v2/x\n t*: 1: 100 [0: 0]\nMAPPED_LIBRARIES:\n", "header"},
+    {"heap_v2/9\n@ 0x1\n t*: 1: x [0: 0]\nMAPPED_LIBRARIES:\n", "no stack"},
+    {"heap_v2/9\n@ 1\n t*: 1: 1 [0: 0]\nMAPPED_LIBRARIES:\n", "no stack"},
+    {"heap_v2/9\n1: 1 [0: 0]\nMAPPED_LIBRARIES:\n", "no stack"},
+    {"heap_v2/9223372036854775807\n@ 0x1\n t*: 9: 1 [0: 0]\nMAPPED_LIBRARIES:\n", "too large"},
+    {"heap_v2/9\n@ 0x1\n t*: 1: 1 [0: 0]\n", "missing"},
     {"heap profile: 1: 100 [1: 100]\n\nMAPPED_LIBRARIES:\n", "header"},
     {"heap profile: -1: 100 [1: 100] @ heapprofile\n\nMAPPED_LIBRARIES:\n", "header"},
     {HEAD "1: 100 [1: 100] 0x10\nMAPPED_LIBRARIES:\n", "no stack"},
@@ -224,6 +262,7 @@ int main(void)
     TCase *t = tcase_create("gperftools");
     tcase_add_test(t, test_cpu_profile);
     tcase_add_test(t, test_heap_profile);
+    tcase_add_loop_test(t, test_sampled_heaps, 0, (int)(sizeof(sampled) / sizeof(sampled[0])));
     tcase_add_test(t, test_cut_profiles);
     tcase_add_loop_test(t, test_bad_words, 0, (int)(sizeof(bad_words) / sizeof(bad_words[0])));
     tcase_add_loop_test(t, test_bad_texts, 0, (int)(sizeof(bad_texts) / sizeof(bad_texts[0])));
