@@ -37,4 +37,12 @@ static inline struct otp_text otp_text_trim(struct otp_text t)
     return t;
 }
 
+/* By bytes, a beginning before what goes on: less than 0, 0 or more than 0. Context: any. */
+static inline int otp_text_compare(struct otp_text a, struct otp_text b)
+{
+    size_t len = a.len < b.len ? a.len : b.len;
+    int diff = len == 0 ? 0 : memcmp(a.data, b.data, len);
+    return diff != 0 ? diff : (a.len > b.len) - (a.len < b.len);
+}
+
 #endif

@@ -427,18 +427,20 @@ static bool take_counts(struct otp_text *line, int64_t *out)
  */
 static bool scale(struct reading *x, int64_t *values)
 {
+    if (x->interval == 0) {
+        return true; /* nothing is left out */
+    }
     for (size_t i = 0; i < VALUES; i++) {
         int64_t count = values[i & ~(size_t)1];
         int64_t bytes = values[i | 1];
-        double p = count > 0 && bytes > 0 && x->interval > 0
-                       ? otp_one_minus_exp((double)bytes / (double)count / (double)x->interval)
-                       : 1;
-        x->exact[i] += (double)values[i] / p;
+        double mean = count > 0 ? (double)bytes / (double)count : 0;
+        x->exact[i] +=
+            (double)values[i] / (mean > 0 ? otp_one_minus_exp(mean / (double)x->interval) : 1);
         if (!(x->exact[i] < VALUE_MAX)) {
             return false;
         }
     }
-    for (size_t i = 0; i < VALUES && x->interval > 0; i++) {
+    for (size_t i = 0; i < VALUES; i++) {
         values[i] = (int64_t)(x->exact[i] + 0.5) - x->told[i];
         x->told[i] += values[i];
     }

@@ -51,18 +51,11 @@ static enum otp_status put_list(const struct otp_value_limits *limits, const str
     return OTP_OK;
 }
 
-static int compare_text(struct otp_text a, struct otp_text b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    int c = len == 0 ? 0 : memcmp(a.data, b.data, len);
-    return c != 0 ? c : a.len < b.len ? -1 : a.len > b.len ? 1 : 0;
-}
-
 static int compare_items(const void *a, const void *b, void *arg)
 {
     const struct map_item *x = a;
     const struct map_item *y = b;
-    int c = compare_text(x->key, y->key);
+    int c = otp_text_compare(x->key, y->key);
     (void)arg;
     return c != 0 ? c : x->place < y->place ? -1 : 1;
 }
@@ -91,7 +84,7 @@ static enum otp_status put_items(const struct otp_value_limits *limits, const st
                                  unsigned depth, const struct map_item *items, struct otp_buf *out)
 {
     for (size_t i = 0; i < a->item_count; i++) {
-        if (i + 1 < a->item_count && compare_text(items[i].key, items[i + 1].key) == 0) {
+        if (i + 1 < a->item_count && otp_text_compare(items[i].key, items[i + 1].key) == 0) {
             continue; /* a later one of this key follows */
         }
         size_t pair = otp_pack_open(out, LIST_VALUES);

@@ -584,27 +584,26 @@ static bool has_queued(uint64_t deadline_ns)
     return false;
 }
 
-/* "; what was kept is lost: 5 profiles", or how else it ends. */
+/* "; what was kept is lost: 5 profiles", "; the profile is lost", "; 5 profiles are lost". */
 static void add_loss(const struct output *o, uint64_t lost, const char *condition,
                      struct otp_line *line)
 {
-    if (!o->has_promised && lost == 1) {
-        otp_line_str(line, "; the profile is lost");
-        otp_line_str(line, condition);
-        return;
-    }
     otp_line_str(line, "; ");
     if (o->has_promised) {
         otp_line_str(line, "what was kept is lost");
         otp_line_str(line, condition);
         otp_line_str(line, ": ");
+        otp_line_u64(line, lost);
+        otp_line_str(line, lost == 1 ? " profile" : " profiles");
+        return;
     }
-    otp_line_u64(line, lost);
-    otp_line_str(line, lost == 1 ? " profile" : " profiles");
-    if (!o->has_promised) {
-        otp_line_str(line, " are lost");
-        otp_line_str(line, condition);
+    if (lost == 1) {
+        otp_line_str(line, "the profile is lost");
+    } else {
+        otp_line_u64(line, lost);
+        otp_line_str(line, " profiles are lost");
     }
+    otp_line_str(line, condition);
 }
 
 /* What is lost when nothing is tried any more: what waits, and what had no room before that. */

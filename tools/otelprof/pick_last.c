@@ -24,20 +24,13 @@ struct candidate {
     bool is_wanted; /* of the type */
 };
 
-static int compare_texts(struct otp_text a, struct otp_text b)
-{
-    size_t len = a.len < b.len ? a.len : b.len;
-    int diff = len == 0 ? 0 : memcmp(a.data, b.data, len);
-    return diff != 0 ? diff : (a.len > b.len) - (a.len < b.len);
-}
-
 static int compare_processes(const struct candidate *a, const struct candidate *b)
 {
     int diff = (a->pid > b->pid) - (a->pid < b->pid);
 
-    diff = diff != 0 ? diff : compare_texts(a->instance, b->instance);
-    diff = diff != 0 ? diff : compare_texts(a->host, b->host);
-    return diff != 0 ? diff : compare_texts(a->scope, b->scope);
+    diff = diff != 0 ? diff : otp_text_compare(a->instance, b->instance);
+    diff = diff != 0 ? diff : otp_text_compare(a->host, b->host);
+    return diff != 0 ? diff : otp_text_compare(a->scope, b->scope);
 }
 
 /* By process and time; wanted ones last, equal ones side by side. */
@@ -49,7 +42,7 @@ static int compare_candidates(const void *left, const void *right)
 
     diff = diff != 0 ? diff : (a->end_ns > b->end_ns) - (a->end_ns < b->end_ns);
     diff = diff != 0 ? diff : (a->is_wanted > b->is_wanted) - (a->is_wanted < b->is_wanted);
-    diff = diff != 0 ? diff : compare_texts(a->profile_id, b->profile_id);
+    diff = diff != 0 ? diff : otp_text_compare(a->profile_id, b->profile_id);
     return diff != 0 ? diff : (a->order > b->order) - (a->order < b->order);
 }
 
@@ -116,7 +109,7 @@ static bool is_twice(const struct candidate *all, size_t i, size_t last)
     if (all[i].profile_id.len == 0) {
         return all[i].pick.message != all[last].pick.message;
     }
-    return i < last && compare_texts(all[i].profile_id, all[i + 1].profile_id) == 0;
+    return i < last && otp_text_compare(all[i].profile_id, all[i + 1].profile_id) == 0;
 }
 
 /*

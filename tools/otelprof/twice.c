@@ -45,8 +45,7 @@ static int compare_named(const void *left, const void *right)
 {
     const struct named *a = left;
     const struct named *b = right;
-    int diff = compare_numbers(a->id.len, b->id.len);
-    diff = diff != 0 ? diff : memcmp(a->id.data, b->id.data, a->id.len);
+    int diff = otp_text_compare(a->id, b->id);
     return diff != 0 ? diff : compare_numbers(a->message, b->message);
 }
 
@@ -104,9 +103,7 @@ static bool find_ids(const struct otp_profile_set *set, struct twins *t)
     }
     qsort(all, count, sizeof(*all), compare_named);
     for (size_t i = 1, first = 0; i < count; i++) {
-        bool is_same = all[i].id.len == all[first].id.len &&
-                       memcmp(all[i].id.data, all[first].id.data, all[i].id.len) == 0;
-        first = is_same ? first : i;
+        first = otp_text_compare(all[i].id, all[first].id) == 0 ? first : i;
         note(t, all[first].message, all[i].message, true);
     }
     free(all);
