@@ -128,10 +128,7 @@ static int compare_rows(const void *left, const void *right, void *arg)
     if (diff != 0) {
         return diff;
     }
-    struct otp_text x = o->names->items[a->name].name;
-    struct otp_text y = o->names->items[b->name].name;
-    diff = memcmp(x.data, y.data, x.len < y.len ? x.len : y.len);
-    return diff != 0 ? diff : (x.len > y.len) - (x.len < y.len);
+    return otp_text_compare(o->names->items[a->name].name, o->names->items[b->name].name);
 }
 
 static bool is_changed(const struct row *r)

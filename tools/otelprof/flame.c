@@ -160,8 +160,7 @@ static int compare_nodes(const void *left, const void *right, void *arg)
     }
     struct otp_text a = b->tree->names.items[b->tree->nodes[x].name].name;
     struct otp_text c = b->tree->names.items[b->tree->nodes[y].name].name;
-    diff = memcmp(c.data, a.data, a.len < c.len ? a.len : c.len);
-    return diff != 0 ? diff : (c.len > a.len) - (c.len < a.len);
+    return otp_text_compare(c, a);
 }
 
 static void put_first(struct otp_tree *t, uint32_t node)

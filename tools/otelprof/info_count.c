@@ -58,10 +58,7 @@ static int compare_text(const void *left, const void *right)
 {
     const struct otp_text *a = left;
     const struct otp_text *b = right;
-    int diff = a->len == 0 || b->len == 0
-                   ? 0
-                   : memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
-    return diff != 0 ? diff : (a->len > b->len) - (a->len < b->len);
+    return otp_text_compare(*a, *b);
 }
 
 /* How many of the texts are different; sorts them. */
