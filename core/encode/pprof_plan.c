@@ -236,6 +236,48 @@ static enum otp_status plan_observations(struct otp_pprof_plan *p, bool with_tim
     return OTP_OK;
 }
 
+static bool is_by_stack(const struct otp_pprof_row *rows, uint32_t count)
+{
+    for (uint32_t id = 1; id < count; id++) {
+        if (rows[id].stack < rows[id - 1].stack) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Rows of one stack are written side by side, otherwise as they were told: pprof repeats the whole
+ * stack in each sample, and gzip finds again only what lies 32 KiB back at most.
+ */
+static enum otp_status order_by_stack(struct otp_pprof_plan *p)
+{
+    const struct otp_pprof_row *rows = (const void *)p->rows.heads;
+    struct otp_heap *heap = p->rows.heap;
+    uint32_t count = p->rows.count;
+    uint32_t stacks = p->base.store->dict.stacks.count;
+    if (is_by_stack(rows, count)) {
+        return OTP_OK;
+    }
+    uint32_t *next = otp_heap_calloc(heap, (size_t)stacks + 1, sizeof(next[0]));
+    p->order = otp_heap_alloc(heap, count * sizeof(p->order[0]));
+    if (next == NULL || p->order == NULL) {
+        otp_heap_free(heap, next);
+        return OTP_NO_MEMORY;
+    }
+    for (uint32_t id = 0; id < count; id++) {
+        next[rows[id].stack + 1]++;
+    }
+    for (uint32_t stack = 0; stack < stacks; stack++) {
+        next[stack + 1] += next[stack];
+    }
+    for (uint32_t id = 0; id < count; id++) {
+        p->order[next[rows[id].stack]++] = id;
+    }
+    otp_heap_free(heap, next);
+    return OTP_OK;
+}
+
 enum otp_status otp_pprof_plan_init(struct otp_pprof_plan *p, const struct otp_store *store,
                                     const struct otp_pprof_plan_options *options)
 {
@@ -250,11 +292,13 @@ enum otp_status otp_pprof_plan_init(struct otp_pprof_plan *p, const struct otp_s
     OTP_TRY(plan_columns(p));
     OTP_TRY(order_rows(p, options->with_times));
     OTP_TRY(make_values(p));
-    return plan_observations(p, options->with_times);
+    OTP_TRY(plan_observations(p, options->with_times));
+    return order_by_stack(p);
 }
 
 void otp_pprof_plan_fini(struct otp_pprof_plan *p)
 {
+    otp_heap_free(p->rows.heap, p->order);
     otp_plan_fini(&p->base);
     otp_pool_fini(&p->rows);
     otp_buf_fini(&p->columns);

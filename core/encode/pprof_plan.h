@@ -45,6 +45,7 @@ struct otp_pprof_plan {
     struct otp_buf values;  /* int64_t[columns] for each row */
     size_t column_count;
     bool zero_is_used; /* entry 0 of rows: no stack, no attributes, no link */
+    uint32_t *order;   /* rows as they are written: entry 0 first; NULL: as they are numbered */
     /* While it is made. */
     bool is_timed;     /* there are observations */
     bool all_new;      /* no row is there yet that could be that of a sample */

@@ -53,10 +53,9 @@ struct writer {
     uint32_t main;        /* mapping that comes first; 0: none */
     bool adds_main;       /* the main program has no mapping: one that only names it is first */
     struct span *stacks;  /* by stack: its locations where they were written last */
+    struct span *lists;   /* by list: its labels where they were written last */
     /* Parts of the sample that is being written. */
-    struct otp_buf labels;
-    struct otp_pprof_row labelled; /* whose they are */
-    bool has_labels;
+    struct otp_buf labels; /* those that were not written before */
     struct otp_buf values; /* len bytes from values_at on */
     unsigned char *values_at;
     struct otp_buf stack; /* one that was not written before */
@@ -193,14 +192,9 @@ static void write_id_label(struct writer *w, uint32_t key, const uint8_t *id, si
     write_text_label(w, key, intern(w, otp_text_make(hex, 2 * len)));
 }
 
-/* The labels of a row, into w->labels, where those of the row before still are. */
+/* The labels of a row, into w->labels. */
 static void put_labels(struct writer *w, const struct otp_pprof_row *row)
 {
-    const struct otp_pprof_row *last = &w->labelled;
-    if (w->has_labels && row->list == last->list && row->link == last->link &&
-        row->time_ns == last->time_ns) {
-        return;
-    }
     struct otp_pool_tail ids = otp_pool_tail(&w->dict->lists, row->list);
     const uint32_t *id = ids.data;
     otp_buf_clear(&w->labels);
@@ -216,8 +210,6 @@ static void put_labels(struct writer *w, const struct otp_pprof_row *row)
         write_number_label(w, w->frame->timestamp_label, (int64_t)row->time_ns,
                            intern(w, otp_text_of("nanoseconds")));
     }
-    w->labelled = *row;
-    w->has_labels = true;
 }
 
 /* The locations of a stack as a field, into w->stack. */
@@ -269,42 +261,64 @@ static bool parts_are_whole(struct writer *w)
     return ok;
 }
 
-/* A sample, put together from its parts; the stack from where it was written last, if it was. */
+/* Bytes of a part that was written before (known), or has just been put together. */
+static size_t part_len(const struct span *known, const struct otp_buf *fresh)
+{
+    return known->len > 0 ? known->len : fresh->len;
+}
+
+/* Copies a part to where the message has room for it, and remembers that; the place behind it. */
+static unsigned char *put_part(const struct writer *w, unsigned char *to, struct span *known,
+                               const struct otp_buf *fresh)
+{
+    size_t len = part_len(known, fresh);
+    if (len > 0) {
+        memcpy(to, known->len > 0 ? w->out->data + known->off : fresh->data, len);
+        *known = (struct span){.off = (size_t)(to - w->out->data), .len = len};
+    }
+    return to + len;
+}
+
+/* A sample, put together from its parts; stack and labels from where they were written last. */
 static void write_sample(struct writer *w, uint32_t id, const uint32_t *column_at)
 {
     const struct otp_pprof_row *row = otp_pool_head(&w->plan->rows, id);
-    struct span *known = &w->stacks[row->stack];
+    struct span once = {.len = 0}; /* labels of a link or a time are of this sample alone */
+    struct span *stack = &w->stacks[row->stack];
+    struct span *labels = row->link == 0 && row->time_ns == 0 ? &w->lists[row->list] : &once;
     unsigned char head[1 + OTP_PACK_VARINT_MAX] = {PROFILE_SAMPLE << 3 | 2};
-    bool is_known = known->len > 0;
-    put_labels(w, row);
+    if (labels->len == 0) {
+        put_labels(w, row);
+    }
     put_values(w, id, column_at);
-    if (!is_known) {
+    if (stack->len == 0) {
         put_stack(w, row->stack);
     }
-    size_t stack_len = is_known ? known->len : w->stack.len;
-    size_t len = stack_len + w->values.len + w->labels.len;
+    size_t len = part_len(stack, &w->stack) + w->values.len + part_len(labels, &w->labels);
     size_t head_len = (size_t)(otp_pack_put(head + 1, len) - head);
     unsigned char *to = otp_buf_reserve(w->out, head_len + len);
     if (to == NULL || !parts_are_whole(w)) {
         return;
     }
     memcpy(to, head, head_len);
-    to += head_len;
-    if (stack_len > 0) {
-        memcpy(to, is_known ? w->out->data + known->off : w->stack.data, stack_len);
-        *known = (struct span){.off = (size_t)(to - w->out->data), .len = stack_len};
-    }
-    memcpy(to + stack_len, w->values_at, w->values.len);
-    if (w->labels.len > 0) {
-        memcpy(to + stack_len + w->values.len, w->labels.data, w->labels.len);
-    }
+    to = put_part(w, to + head_len, stack, &w->stack);
+    memcpy(to, w->values_at, w->values.len);
+    (void)put_part(w, to + w->values.len, labels, &w->labels);
     w->out->len += head_len + len;
 }
 
+#define FETCH_AHEAD 8U /* rows that are on their way from memory */
+
 static void write_samples(struct writer *w, const uint32_t *column_at)
 {
-    for (uint32_t id = w->plan->zero_is_used ? 0 : 1; id < w->plan->rows.count; id++) {
-        write_sample(w, id, column_at);
+    const struct otp_pprof_plan *p = w->plan;
+    for (uint32_t i = p->zero_is_used ? 0 : 1; i < p->rows.count; i++) {
+        uint32_t ahead = i + FETCH_AHEAD;
+        if (p->order != NULL && ahead < p->rows.count) {
+            __builtin_prefetch(otp_pool_head(&p->rows, p->order[ahead]));
+            __builtin_prefetch(otp_pprof_plan_values(p, p->order[ahead]));
+        }
+        write_sample(w, p->order != NULL ? p->order[i] : i, column_at);
     }
 }
 
@@ -560,7 +574,9 @@ static bool make_space(struct writer *w)
     w->lines = otp_heap_calloc(d->heap, lines, sizeof(w->lines[0]));
     w->line_ptrs = otp_heap_calloc(d->heap, lines, sizeof(w->line_ptrs[0]));
     w->stacks = otp_heap_calloc(d->heap, d->stacks.count, sizeof(w->stacks[0]));
-    if (w->stacks == NULL || w->marks == NULL || w->lines == NULL || w->line_ptrs == NULL) {
+    w->lists = otp_heap_calloc(d->heap, d->lists.count, sizeof(w->lists[0]));
+    if (w->stacks == NULL || w->lists == NULL || w->marks == NULL || w->lines == NULL ||
+        w->line_ptrs == NULL) {
         return false;
     }
     for (size_t i = 0; i < lines; i++) {
@@ -590,6 +606,7 @@ enum otp_status otp_pprof_write(const struct otp_pprof_plan *plan,
     otp_buf_fini(&w.stack);
     otp_heap_free(w.dict->heap, w.marks);
     otp_heap_free(w.dict->heap, w.stacks);
+    otp_heap_free(w.dict->heap, w.lists);
     otp_heap_free(w.dict->heap, w.lines);
     otp_heap_free(w.dict->heap, w.line_ptrs);
     return status;
