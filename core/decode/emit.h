@@ -24,6 +24,7 @@ struct otp_emit {
 /* One message of another format on its way to OTLP. */
 struct otp_translation {
     uint64_t budget_bytes;
+    bool is_consumed; /* nobody wants the input again: what was read of it may be given back */
     struct otp_emit out;
     struct otp_lost lost;
     struct otp_wire_fault fault;

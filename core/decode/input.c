@@ -165,7 +165,8 @@ typedef enum otp_status (*translator)(const uint8_t *data, size_t len, struct ot
 static enum otp_status translate(struct adding *a, const struct content *c, translator run,
                                  size_t *out_used)
 {
-    struct otp_translation t = {.budget_bytes = budget_of(c->size)};
+    struct otp_translation t = {.budget_bytes = budget_of(c->size),
+                                .is_consumed = a->in->is_consumed && !a->in->with_original};
 
     otp_emit_init(&t.out, OTP_INPUT_MAX);
     enum otp_status status = run(c->bytes, c->size, &t);

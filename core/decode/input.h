@@ -25,6 +25,7 @@ struct otp_input {
     bool with_notes;  /* keep what a check wants to know */
     bool with_verify; /* refuse indices that point nowhere */
     bool is_consumed; /* nobody wants the bytes of samples again: they are given back when read */
+    bool with_original; /* but those of what another format was read from */
 };
 
 struct otp_input_fault {

@@ -237,7 +237,8 @@ struct otp_profiles {
     bool was_packed;             /* off counts in unpacked data */
     enum otp_wire_version version;
     enum otp_source source;
-    const uint8_t *original; /* unless it is OTLP: what it was translated from, of the set */
+    /* Unless it is OTLP: what it was translated from, of the set; whole when that was asked for. */
+    const uint8_t *original;
     size_t original_size;
     struct otp_lost lost;
     bool has_dictionary;

@@ -159,9 +159,9 @@ bool otp_decoder_list(struct otp_decoder *d, const int32_t *items, uint32_t coun
         return true;
     }
     for (uint32_t i = 0; i < count; i++) {
-        hash = (hash ^ (uint32_t)items[i]) * 0x9e3779b1U;
+        hash = otp_decoder_hash(hash, items[i]);
     }
-    uint32_t *known = &d->lists[hash >> 15 & (OTP_DECODER_LISTS - 1)];
+    uint32_t *known = otp_decoder_place(d, hash);
     if (!is_list(d, *known, items, count)) {
         uint32_t at = lists->count;
         if (!otp_vec_append(lists, &head, 1) || !otp_vec_append(lists, items, count)) {

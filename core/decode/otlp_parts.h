@@ -56,6 +56,28 @@ bool otp_decoder_take_list(struct otp_decoder *d, const struct otp_field *f, uin
 bool otp_decoder_list(struct otp_decoder *d, const int32_t *items, uint32_t count,
                       uint32_t *out_list);
 
+/* Where a list is remembered: the hash begins as the count, and takes in one item after the other. */
+static inline uint32_t otp_decoder_hash(uint32_t hash, int32_t item)
+{
+    return (hash ^ (uint32_t)item) * 0x9e3779b1U;
+}
+static inline uint32_t *otp_decoder_place(const struct otp_decoder *d, uint32_t hash)
+{
+    return &d->lists[hash >> 15 & (OTP_DECODER_LISTS - 1)];
+}
+/* The list of one item, when it was stored lately. */
+static inline bool otp_decoder_known_list(struct otp_decoder *d, int32_t item, uint32_t *out_list)
+{
+    uint32_t known = *otp_decoder_place(d, otp_decoder_hash(1, item));
+    const int32_t *its = (const int32_t *)d->m->lists.items + known;
+    if (known == 0 || its[0] != 1 || its[1] != item) {
+        return false;
+    }
+    d->last_list = known;
+    *out_list = known;
+    return true;
+}
+
 /* One entry of an array: the repeated message in field f. False at a fault. */
 bool otp_decode_dictionary(struct otp_decoder *d, struct otp_wire w);
 bool otp_decode_value(struct otp_decoder *d, struct otp_wire w, struct otp_value *out_value);

@@ -155,6 +155,9 @@ OTP_INLINE bool quick_attrs(struct otp_decoder *d, const uint8_t **at, const uin
         *out_list = d->last_list;
         return true;
     }
+    if (count == 1 && otp_decoder_known_list(d, attrs[0], out_list)) {
+        return true;
+    }
     return otp_decoder_list(d, attrs, count, out_list);
 }
 

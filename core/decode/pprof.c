@@ -187,7 +187,10 @@ static bool table_field(struct otp_pprof *p, const struct otp_field *f)
     case PROFILE_SAMPLE_TYPE:
         return add_field(p, f, &p->types);
     case PROFILE_SAMPLE:
-        return add_field(p, f, &p->sample_fields);
+        p->samples_begin = p->sample_count == 0 ? f->at : p->samples_begin;
+        p->samples_end = f->data + f->len;
+        p->sample_count++;
+        return true;
     case PROFILE_MAPPING:
         return add_entry(p, f, &p->mappings);
     case PROFILE_LOCATION:
@@ -289,7 +292,6 @@ static void init(struct otp_pprof *p, uint64_t budget_bytes)
     } vecs[] = {
         {&p->strings, sizeof(struct otp_field)},
         {&p->types, sizeof(struct otp_field)},
-        {&p->sample_fields, sizeof(struct otp_field)},
         {&p->mappings.entries, sizeof(struct otp_pprof_entry)},
         {&p->locations.entries, sizeof(struct otp_pprof_entry)},
         {&p->functions.entries, sizeof(struct otp_pprof_entry)},
@@ -319,7 +321,6 @@ static void fini(struct otp_pprof *p)
 {
     struct otp_vec *const vecs[] = {&p->strings,
                                     &p->types,
-                                    &p->sample_fields,
                                     &p->mappings.entries,
                                     &p->locations.entries,
                                     &p->comments,
@@ -346,6 +347,7 @@ enum otp_status otp_pprof_decode(const uint8_t *data, size_t len, struct otp_tra
     memset(&p, 0, sizeof(p));
     p.data = data;
     p.len = len;
+    p.is_consumed = t->is_consumed;
     init(&p, t->budget_bytes);
     bool ok = read_tables(&p) && check_texts(&p) && otp_pprof_read_origin(&p) &&
               index_table(&p, &p.mappings) && index_table(&p, &p.locations) &&

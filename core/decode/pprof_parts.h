@@ -56,6 +56,22 @@ struct otp_pprof_link {
     uint8_t span_id[8];
 };
 
+/* A label of at most 8 bytes that was the only one of a sample. */
+struct otp_pprof_label {
+    uint64_t bytes; /* the first is the lowest; what is behind the last is 0 */
+    uint32_t len;
+    uint32_t attr; /* from 1, 0: no label is here */
+};
+
+/* What was read of samples and may come again: of many files most samples have the stack of the
+ * one before and a label that another one had. */
+struct otp_pprof_recent {
+    const uint8_t *stack_at; /* the list of locations of the sample before */
+    uint64_t stack_len;      /* 0: nothing is known of it */
+    uint32_t stack;
+    struct otp_pprof_label *labels; /* by their bytes */
+};
+
 struct otp_pprof_sample {
     uint32_t stack;
     uint32_t link;       /* from 1, 0: none */
@@ -73,7 +89,10 @@ struct otp_pprof {
 
     struct otp_vec strings;       /* struct otp_field */
     struct otp_vec types;         /* struct otp_field: sample types */
-    struct otp_vec sample_fields; /* struct otp_field */
+    const uint8_t *samples_begin; /* from the first to behind the last; others may be between */
+    const uint8_t *samples_end;
+    uint32_t sample_count;
+    bool is_consumed; /* the bytes of samples are given back when they are read */
     struct otp_pprof_table mappings;
     struct otp_pprof_table locations;
     struct otp_pprof_table functions;
@@ -89,6 +108,8 @@ struct otp_pprof {
     int64_t doc_url;
     struct otp_origin origin; /* the process, when one comment tells it */
     bool has_origin;
+
+    struct otp_pprof_recent recent;
 
     /* What samples and attributes refer to. */
     struct otp_vec samples; /* struct otp_pprof_sample */

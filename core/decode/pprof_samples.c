@@ -5,6 +5,7 @@
 #include "core/decode/meter.h"
 #include "core/decode/pprof_parts.h"
 
+enum { PROFILE_SAMPLE = 2 };
 enum { SAMPLE_LOCATION_ID = 1, SAMPLE_VALUE, SAMPLE_LABEL };
 enum { LABEL_KEY = 1, LABEL_STR, LABEL_NUM, LABEL_NUM_UNIT };
 
@@ -245,17 +246,179 @@ static bool take_labels(struct otp_pprof *p, const struct otp_field *at, struct 
     return true;
 }
 
+/* ---- samples as they usually are ---- */
+
+#define LABEL_PLACES 1024U /* in pairs: a label is at one of two */
+/* Bytes of samples that are given back at once: a huge page. */
+#define GIVE_BACK ((uintptr_t)2 << 20)
+
+enum { TAG_LOCATIONS = 0x0a, TAG_VALUES = 0x12, TAG_LABEL = 0x1a }; /* of Sample, lists packed */
+
+/* A label as a number. */
+OTP_INLINE uint64_t label_bytes(const uint8_t *at, uint64_t len)
+{
+    uint64_t bytes = 0;
+    for (uint64_t i = 0; i < len; i++) {
+        bytes |= (uint64_t)at[i] << (8 * i);
+    }
+    return bytes;
+}
+
+/* Both places of a label. */
+OTP_INLINE struct otp_pprof_label *label_places(struct otp_pprof *p, uint64_t bytes)
+{
+    uint64_t hash = (bytes * 0x9e3779b97f4a7c15U) >> 32;
+    return &p->recent.labels[hash % (LABEL_PLACES / 2) * 2];
+}
+
+/* The attribute that a label is, 0: it was not met lately. */
+OTP_INLINE uint32_t known_label(struct otp_pprof *p, const uint8_t *at, uint64_t len)
+{
+    if (len > sizeof(uint64_t)) {
+        return 0;
+    }
+    uint64_t bytes = label_bytes(at, len);
+    const struct otp_pprof_label *l = label_places(p, bytes);
+    for (unsigned i = 0; i < 2; i++) {
+        if (l[i].bytes == bytes && l[i].len == len) {
+            return l[i].attr;
+        }
+    }
+    return 0;
+}
+
+/* Makes a label known, and forgets the older one of its places. */
+static void keep_label(struct otp_pprof *p, const struct otp_field *label, uint32_t attr)
+{
+    const struct otp_pprof_label kept = {.bytes = label_bytes(label->data, label->len),
+                                         .len = (uint32_t)label->len,
+                                         .attr = attr};
+    struct otp_pprof_label *l = label_places(p, kept.bytes);
+    l[1] = l[0];
+    l[0] = kept;
+}
+
+/* The content of a field of that tag, when such a one comes next. */
+OTP_INLINE bool content_of(struct otp_wire *w, uint8_t tag, const uint8_t **out_at,
+                           uint64_t *out_len)
+{
+    if (w->pos == w->end || *w->pos != tag) {
+        return false;
+    }
+    w->pos++;
+    if (!otp_wire_varint(w, out_len) || *out_len > (uint64_t)(w->end - w->pos)) {
+        return false;
+    }
+    *out_at = w->pos;
+    w->pos += *out_len;
+    return true;
+}
+
+/* Puts one value for each type behind the others, where there is room for them, when there are so
+ * many; they do not count yet. */
+OTP_INLINE bool quick_values(struct otp_pprof *p, const uint8_t *at, uint64_t len,
+                             bool *out_is_zero)
+{
+    struct otp_wire_fault ignored = {.reason = NULL};
+    struct otp_wire w = {.pos = at, .end = at + len, .fault = &ignored};
+    uint64_t *out = (uint64_t *)p->values.items + p->values.count;
+    uint64_t any = 0;
+    for (uint32_t i = 0; i < p->types.count; i++) {
+        if (!otp_wire_varint(&w, &out[i])) {
+            return false;
+        }
+        any |= out[i];
+    }
+    *out_is_zero = any == 0;
+    return w.pos == w.end;
+}
+
+static bool has_room(struct otp_pprof *p)
+{
+    return OTP_LIKELY(p->values.capacity - p->values.count >= p->types.count &&
+                      p->attrs.count < p->attrs.capacity &&
+                      p->samples.count < p->samples.capacity) ||
+           (otp_vec_reserve(&p->values, p->types.count) && otp_vec_reserve(&p->attrs, 1) &&
+            otp_vec_reserve(&p->samples, 1));
+}
+
+/*
+ * Reads a sample that has the stack of the one before, one list of values, and no label or one that
+ * was met lately. False: it is not of that kind, or there is something to complain about, and
+ * nothing has happened.
+ */
+static bool quick_sample(struct otp_pprof *p, const struct otp_field *sample)
+{
+    struct otp_wire_fault ignored = {.reason = NULL};
+    struct otp_wire w = {
+        .pos = sample->data, .end = sample->data + sample->len, .fault = &ignored};
+    struct otp_pprof_sample s = {.stack = p->recent.stack, .first_attr = p->attrs.count};
+    const uint8_t *stack;
+    const uint8_t *part;
+    uint64_t len;
+    bool is_zero;
+    if (!has_room(p)) {
+        return false;
+    }
+    if (!content_of(&w, TAG_LOCATIONS, &stack, &len) || len == 0 || len != p->recent.stack_len ||
+        memcmp(stack, p->recent.stack_at, len) != 0) {
+        return false;
+    }
+    if (!content_of(&w, TAG_VALUES, &part, &len) || !quick_values(p, part, len, &is_zero)) {
+        return false;
+    }
+    if (w.pos < w.end) {
+        uint32_t attr = content_of(&w, TAG_LABEL, &part, &len) ? known_label(p, part, len) : 0;
+        if (attr == 0 || w.pos < w.end) {
+            return false;
+        }
+        ((uint32_t *)p->attrs.items)[p->attrs.count++] = attr;
+        s.attr_count = 1;
+    }
+    ((struct otp_pprof_sample *)p->samples.items)[p->samples.count++] = s;
+    p->values.count += p->types.count;
+    p->lost.zero_samples += is_zero;
+    p->recent.stack_at = stack;
+    return true;
+}
+
 /* ---- samples ---- */
 
-static bool sample_field(struct otp_pprof *p, const struct otp_field *f)
+/* Fields of a sample that may come again in others: how many, and the last. */
+struct parts {
+    uint32_t stacks;
+    uint32_t labels;
+    struct otp_field stack;
+    struct otp_field label;
+};
+
+/* Notes what was read of a sample, so that the next one may be found to be like it. */
+static void remember(struct otp_pprof *p, const struct parts *parts,
+                     const struct otp_pprof_sample *s)
+{
+    const struct otp_field *label = &parts->label;
+    bool is_list = parts->stacks == 1 && parts->stack.type == OTP_WIRE_LEN;
+    p->recent.stack_at = is_list ? parts->stack.data : NULL;
+    p->recent.stack_len = is_list ? parts->stack.len : 0;
+    p->recent.stack = s->stack;
+    if (parts->labels == 1 && s->attr_count == 1 && label->len <= sizeof(uint64_t)) {
+        keep_label(p, label, *(const uint32_t *)otp_vec_at(&p->attrs, s->first_attr));
+    }
+}
+
+static bool sample_field(struct otp_pprof *p, const struct otp_field *f, struct parts *parts)
 {
     switch (f->number) {
     case SAMPLE_LOCATION_ID:
+        parts->stacks++;
+        parts->stack = *f;
         p->numbers.count = 0;
         return add_numbers(p, f, &p->numbers) && add_frames(p, f);
     case SAMPLE_VALUE:
         return add_numbers(p, f, &p->values);
     case SAMPLE_LABEL:
+        parts->labels++;
+        parts->label = *f;
         return f->type == OTP_WIRE_LEN ? read_label(p, f)
                                        : otp_pprof_fail(p, f->at, "a label is no message");
     default:
@@ -269,10 +432,11 @@ static bool read_sample(struct otp_pprof *p, const struct otp_field *sample)
     struct otp_pprof_sample s = {.first_attr = p->attrs.count};
     uint32_t first_frame = p->frames.count;
     uint32_t first_value = p->values.count;
+    struct parts parts = {.stacks = 0};
     struct otp_field f;
     p->labels.count = 0;
     while (otp_wire_next(&w, &f)) {
-        if (!sample_field(p, &f)) {
+        if (!sample_field(p, &f, &parts)) {
             return false;
         }
     }
@@ -287,21 +451,43 @@ static bool read_sample(struct otp_pprof *p, const struct otp_field *sample)
     if (p->values.count - first_value != p->types.count) {
         return otp_pprof_fail(p, sample->at, "a sample has not one value for each sample type");
     }
+    remember(p, &parts, &s);
     return otp_vec_append(&p->samples, &s, 1) || otp_pprof_no_room(p);
+}
+
+/* Gives back what lies before the sample f, when it is enough; where the rest begins. */
+static const uint8_t *give_back(const struct otp_pprof *p, const uint8_t *begin,
+                                const struct otp_field *f)
+{
+    if (!p->is_consumed || (uintptr_t)(f->at - begin) < GIVE_BACK) {
+        return begin;
+    }
+    const uint8_t *whole = f->at - ((uintptr_t)f->at & (GIVE_BACK - 1));
+    otp_give_back(begin, whole);
+    return whole;
 }
 
 bool otp_pprof_read_samples(struct otp_pprof *p)
 {
-    const struct otp_field *fields = p->sample_fields.items;
-    if (otp_vec_push(&p->stacks) == NULL) {
+    const uint8_t *begin = p->samples_begin; /* of samples that are side by side */
+    struct otp_wire w = {.pos = begin, .end = p->samples_end, .fault = &p->fault};
+    struct otp_field f;
+    p->recent.labels = otp_heap_calloc(&p->heap, LABEL_PLACES, sizeof(p->recent.labels[0]));
+    if (p->recent.labels == NULL || otp_vec_push(&p->stacks) == NULL) {
         return otp_pprof_no_room(p);
     }
-    for (uint32_t i = 0; i < p->sample_fields.count; i++) {
-        otp_meter_at("reading samples", p->data, fields[i].at, p->data + p->len, i);
-        if (!read_sample(p, &fields[i])) {
+    /* Room for all of them, so that the array need not move; if there is none, it may grow too. */
+    (void)otp_vec_reserve(&p->samples, p->sample_count);
+    for (uint64_t i = 0; otp_wire_next(&w, &f); i++) {
+        if (f.number != PROFILE_SAMPLE || f.type != OTP_WIRE_LEN) {
+            begin = w.pos;
+            continue;
+        }
+        otp_meter_at("reading samples", p->data, f.at, p->data + p->len, i);
+        if (!quick_sample(p, &f) && !read_sample(p, &f)) {
             return false;
         }
+        begin = give_back(p, begin, &f);
     }
-    otp_vec_fini(&p->sample_fields); /* all of them are read */
-    return true;
+    return otp_wire_ok(&w);
 }

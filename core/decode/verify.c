@@ -126,21 +126,23 @@ static void check_types(struct verify *v, const struct otp_types *types, const c
     index_ok(v, OTP_TABLE_STRING, types->unit, field);
 }
 
+#define LISTS_SEEN 256U
+
 static void check_samples(struct verify *v, const struct otp_profile *p)
 {
     const struct otp_sample *samples = otp_vec_at(&v->m->samples, p->samples.first);
     uint32_t stacks = v->m->table[OTP_TABLE_STACK].count;
     uint32_t links = v->m->table[OTP_TABLE_LINK].count;
-    uint32_t last = 0; /* the list that was checked last; that without items needs no check */
+    uint32_t seen[LISTS_SEEN] = {0}; /* lists that were checked; that without items needs none */
 
     for (uint32_t i = 0; i < p->samples.count && v->ok; i++) {
         const struct otp_sample *s = &samples[i];
         /* Negative numbers are larger than any table. */
         if (OTP_LIKELY((uint32_t)s->stack < stacks && (uint32_t)s->link < links &&
-                       s->attrs == last)) {
+                       seen[s->attrs % LISTS_SEEN] == s->attrs)) {
             continue;
         }
-        last = s->attrs;
+        seen[s->attrs % LISTS_SEEN] = s->attrs;
         otp_place_enter(&v->place, "samples", i);
         index_ok(v, OTP_TABLE_STACK, s->stack, "stack_index");
         index_ok(v, OTP_TABLE_LINK, s->link, "link_index");

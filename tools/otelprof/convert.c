@@ -207,7 +207,8 @@ int otp_convert(const struct otp_args *args, bool adds, bool squash,
         return OTP_EXIT_USAGE;
     }
     otp_profile_set_init(&set);
-    int status = otp_load_operands(&set, args, OTP_LOAD_FOLLOW);
+    int status = otp_load_operands(
+        &set, args, otp_args_has(args, CONVERT_ORIGINAL) ? OTP_LOAD_ATTACH : OTP_LOAD_FOLLOW);
     status = status == OTP_EXIT_OK ? otp_twice_find(&set, args->command, &twice) : status;
     if (status == OTP_EXIT_OK) {
         status = convert_set(&set, &p, args, &how);

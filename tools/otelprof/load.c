@@ -79,6 +79,11 @@ static bool fail(const char *name, uint64_t off, const char *reason, bool in_unp
     return false;
 }
 
+static bool is_followed(enum otp_load_mode mode)
+{
+    return mode == OTP_LOAD_FOLLOW || mode == OTP_LOAD_ATTACH;
+}
+
 bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp_load_mode mode)
 {
     struct content c = {.bytes = NULL};
@@ -94,8 +99,9 @@ bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp
                            .bytes = c.bytes,
                            .size = c.size,
                            .with_notes = mode == OTP_LOAD_CHECK,
-                           .with_verify = mode == OTP_LOAD_FOLLOW,
-                           .is_consumed = true};
+                           .with_verify = is_followed(mode),
+                           .is_consumed = true,
+                           .with_original = mode == OTP_LOAD_ATTACH};
     bool is_good = otp_profile_set_add(set, &in, &fault) == OTP_OK;
     otp_progress_of_file("");
     if (!is_good) {
@@ -131,7 +137,7 @@ int otp_load_operands(struct otp_profile_set *set, const struct otp_args *args,
         otp_progress_show("reading", (uint64_t)i, (uint64_t)args->operand_count);
         if (!otp_load_file(set, args->operands[i], mode)) {
             status = OTP_EXIT_INPUT;
-            if (mode == OTP_LOAD_FOLLOW) {
+            if (is_followed(mode)) {
                 return status;
             }
         }

@@ -10,6 +10,7 @@
 
 enum otp_load_mode {
     OTP_LOAD_FOLLOW, /* indices are verified: the model's accessors may be used freely */
+    OTP_LOAD_ATTACH, /* the same, and what another format was read from stays whole */
     OTP_LOAD_LOOK,   /* anything that decodes */
     OTP_LOAD_CHECK   /* anything that decodes, with notes */
 };
@@ -23,7 +24,7 @@ bool otp_load_file(struct otp_profile_set *set, const char *path, enum otp_load_
 bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp_load_mode mode);
 /*
  * All operands of a command; at least one has to be there, and one profile in them. Else the exit
- * status for it, after a line on stderr. To OTP_LOAD_FOLLOW, whose result would be wrong without a
+ * status for it, after a line on stderr. To OTP_LOAD_FOLLOW and _ATTACH, whose result would be wrong without a
  * file, the first one that cannot be read is the end; the others are told all of them, and set has
  * the rest.
  */
