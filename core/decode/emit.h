@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "core/decode/model.h"
+#include "core/decode/rows.h"
 #include "core/decode/wire.h"
 
 struct otp_emit {
@@ -24,6 +25,7 @@ struct otp_emit {
 /* One message of another format on its way to OTLP. */
 struct otp_translation {
     uint64_t budget_bytes;
+    struct otp_rows *rows; /* NULL: all samples are in the message; or where they may be instead */
     bool is_consumed; /* nobody wants the input again: what was read of it may be given back */
     struct otp_emit out;
     struct otp_lost lost;

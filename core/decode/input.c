@@ -57,6 +57,8 @@ struct content {
     size_t size;
     uint64_t off; /* of bytes in the file */
     enum otp_source source;
+    struct otp_rows *rows; /* its samples, when they are beside it */
+    size_t read_from;      /* bytes that it was translated from */
 };
 
 static enum otp_status refuse(struct adding *a, enum otp_status status, uint64_t off,
@@ -147,11 +149,13 @@ static enum otp_status decode(struct adding *a, const struct content *c,
     m->bytes = c->bytes;
     m->source = c->source;
     m->size = (uint32_t)c->size;
-    if (!otp_profiles_init(m, budget_of(c->size))) {
+    if (!otp_profiles_init(m, budget_of(c->rows != NULL ? c->read_from : c->size))) {
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
     enum otp_status status =
-        otp_otlp_decode(m, a->in->with_notes, a->in->is_consumed, known, &fault);
+        c->rows != NULL
+            ? otp_otlp_decode_rows(m, a->in->with_notes, c->rows, &fault)
+            : otp_otlp_decode(m, a->in->with_notes, a->in->is_consumed, known, &fault);
     if (status != OTP_OK) {
         uint64_t at = (uint64_t)(fault.at - c->bytes);
         return refuse(a, status, c->off + at, fault.reason);
@@ -161,11 +165,13 @@ static enum otp_status decode(struct adding *a, const struct content *c,
 
 typedef enum otp_status (*translator)(const uint8_t *data, size_t len, struct otp_translation *t);
 
-/* Reads one message of another format: its content becomes OTLP in a blob of its own. */
-static enum otp_status translate(struct adding *a, const struct content *c, translator run,
-                                 size_t *out_used)
+/* Reads one message of another format: its content becomes OTLP in a blob of its own. rows: all
+ * zero, for samples that need not be in that. */
+static enum otp_status translate_one(struct adding *a, const struct content *c, translator run,
+                                     struct otp_rows *rows, size_t *out_used)
 {
     struct otp_translation t = {.budget_bytes = budget_of(c->size),
+                                .rows = rows,
                                 .is_consumed = a->in->is_consumed && !a->in->with_original};
 
     otp_emit_init(&t.out, OTP_INPUT_MAX);
@@ -180,7 +186,11 @@ static enum otp_status translate(struct adding *a, const struct content *c, tran
     if (add_blob(a, t.out.data, t.out.len) == NULL) {
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
-    struct content otlp = {.bytes = t.out.data, .size = t.out.len, .source = c->source};
+    struct content otlp = {.bytes = t.out.data,
+                           .size = t.out.len,
+                           .source = c->source,
+                           .rows = rows->width > 0 ? rows : NULL,
+                           .read_from = t.used + t.out.len};
     status = decode(a, &otlp, NULL);
     *out_used = t.used;
     if (status != OTP_OK) {
@@ -192,6 +202,17 @@ static enum otp_status translate(struct adding *a, const struct content *c, tran
         m->lost = t.lost;
         m->off = c->off;
     }
+    return status;
+}
+
+static enum otp_status translate(struct adding *a, const struct content *c, translator run,
+                                 size_t *out_used)
+{
+    struct otp_rows rows;
+
+    memset(&rows, 0, sizeof(rows));
+    enum otp_status status = translate_one(a, c, run, &rows, out_used);
+    otp_rows_fini(&rows);
     return status;
 }
 

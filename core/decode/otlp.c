@@ -180,6 +180,37 @@ static void decoder_init(struct otp_decoder *d, struct otp_profiles *m, bool wit
     otp_vec_init(&d->timestamps, &m->budget, sizeof(int64_t));
 }
 
+/* known, rows: NULL if there are none. */
+static enum otp_status decode(struct otp_decoder *d, const struct otp_otlp_version *known,
+                              struct otp_rows *rows, struct otp_wire_fault *out_fault)
+{
+    struct otp_profiles *m = d->m;
+
+    m->version = known == NULL ? OTP_PROTO_1_10 : known->version;
+    d->lists = calloc(OTP_DECODER_LISTS, sizeof(d->lists[0]));
+    if (d->lists == NULL) {
+        *out_fault = (struct otp_wire_fault){.reason = "no memory", .at = m->bytes};
+        return OTP_NO_MEMORY;
+    }
+    bool ok = decode_all(d) && (rows == NULL || otp_decode_rows(d, rows));
+    if (ok && known != NULL && known->is_doubtful && !otp_otlp_version_fits(m)) {
+        ok = false;
+        d->fault.reason = OTP_OTLP_UNCLEAR;
+        d->fault.at = m->bytes;
+    }
+    free(d->lists);
+    otp_vec_fini(&d->attrs);
+    otp_vec_fini(&d->profile_attrs);
+    otp_vec_fini(&d->values);
+    otp_vec_fini(&d->timestamps);
+    if (!ok) {
+        *out_fault = d->fault;
+        return OTP_MALFORMED;
+    }
+    otp_profiles_trim(m);
+    return OTP_OK;
+}
+
 enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes, bool is_consumed,
                                 const struct otp_otlp_version *known,
                                 struct otp_wire_fault *out_fault)
@@ -190,29 +221,16 @@ enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with_notes, bool is
         *out_fault = known->fault;
         return OTP_UNSUPPORTED;
     }
-    m->version = known == NULL ? OTP_PROTO_1_10 : known->version;
     decoder_init(&d, m, with_notes);
     d.is_consumed = is_consumed;
-    d.lists = calloc(OTP_DECODER_LISTS, sizeof(d.lists[0]));
-    if (d.lists == NULL) {
-        *out_fault = (struct otp_wire_fault){.reason = "no memory", .at = m->bytes};
-        return OTP_NO_MEMORY;
-    }
-    bool ok = decode_all(&d);
-    if (ok && known != NULL && known->is_doubtful && !otp_otlp_version_fits(m)) {
-        ok = false;
-        d.fault.reason = OTP_OTLP_UNCLEAR;
-        d.fault.at = m->bytes;
-    }
-    free(d.lists);
-    otp_vec_fini(&d.attrs);
-    otp_vec_fini(&d.profile_attrs);
-    otp_vec_fini(&d.values);
-    otp_vec_fini(&d.timestamps);
-    if (!ok) {
-        *out_fault = d.fault;
-        return OTP_MALFORMED;
-    }
-    otp_profiles_trim(m);
-    return OTP_OK;
+    return decode(&d, known, NULL, out_fault);
+}
+
+enum otp_status otp_otlp_decode_rows(struct otp_profiles *m, bool with_notes, struct otp_rows *rows,
+                                     struct otp_wire_fault *out_fault)
+{
+    struct otp_decoder d;
+
+    decoder_init(&d, m, with_notes);
+    return decode(&d, NULL, rows, out_fault);
 }

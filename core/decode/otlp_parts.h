@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "core/decode/model.h"
+#include "core/decode/rows.h"
 #include "core/decode/wire.h"
 
 /* Values inside values (arrays, key-value lists) that are followed. */
@@ -82,6 +83,8 @@ static inline bool otp_decoder_known_list(struct otp_decoder *d, int32_t item, u
 bool otp_decode_dictionary(struct otp_decoder *d, struct otp_wire w);
 bool otp_decode_value(struct otp_decoder *d, struct otp_wire w, struct otp_value *out_value);
 bool otp_decode_keyvalue(struct otp_decoder *d, struct otp_wire w);
+/* The samples of all profiles, from beside the message. */
+bool otp_decode_rows(struct otp_decoder *d, struct otp_rows *rows);
 bool otp_decode_profile(struct otp_decoder *d, struct otp_wire w, const struct otp_field *at);
 
 /* The number of a field that holds an int32, cut to 32 bits as protobuf asks. */

@@ -296,7 +296,7 @@ static void init(struct otp_pprof *p, uint64_t budget_bytes)
         {&p->locations.entries, sizeof(struct otp_pprof_entry)},
         {&p->functions.entries, sizeof(struct otp_pprof_entry)},
         {&p->comments, sizeof(int64_t)},
-        {&p->samples, sizeof(struct otp_pprof_sample)},
+        {&p->samples, sizeof(struct otp_row)},
         {&p->values, sizeof(int64_t)},
         {&p->attrs, sizeof(uint32_t)},
         {&p->frames, sizeof(uint32_t)},
@@ -341,6 +341,22 @@ static void fini(struct otp_pprof *p)
     otp_heap_reset(&p->heap);
 }
 
+/* Gives an array away, with the memory that it takes. */
+static void hand_over(struct otp_vec *from, struct otp_vec *to)
+{
+    *to = *from;
+    to->budget = NULL;
+    otp_vec_init(from, from->budget, from->item_size);
+}
+
+static void hand_over_rows(struct otp_pprof *p, struct otp_rows *rows)
+{
+    hand_over(&p->samples, &rows->rows);
+    hand_over(&p->values, &rows->values);
+    hand_over(&p->attrs, &rows->attrs);
+    rows->width = p->types.count;
+}
+
 enum otp_status otp_pprof_decode(const uint8_t *data, size_t len, struct otp_translation *t)
 {
     struct otp_pprof p;
@@ -352,7 +368,10 @@ enum otp_status otp_pprof_decode(const uint8_t *data, size_t len, struct otp_tra
     bool ok = read_tables(&p) && check_texts(&p) && otp_pprof_read_origin(&p) &&
               index_table(&p, &p.mappings) && index_table(&p, &p.locations) &&
               index_table(&p, &p.functions) && otp_pprof_read_samples(&p) &&
-              otp_pprof_emit(&p, &t->out);
+              otp_pprof_emit(&p, &t->out, t->rows);
+    if (ok && t->rows != NULL) {
+        hand_over_rows(&p, t->rows);
+    }
     t->fault = p.fault;
     t->used = len;
     t->lost = p.lost;

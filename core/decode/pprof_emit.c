@@ -41,6 +41,7 @@ enum {
 struct emitter {
     struct otp_pprof *p;
     struct otp_emit *out;
+    bool has_samples; /* they are in the message */
 };
 
 static const struct otp_field *field_at(const struct otp_vec *v, uint32_t i)
@@ -355,7 +356,7 @@ static bool put_types(struct emitter *e, uint32_t field, const struct otp_field 
 #define SHORT_BYTES 128U
 
 /* A sample of few attributes, which nearly all are. */
-static void put_short_sample(struct emitter *e, const struct otp_pprof_sample *s, int64_t value)
+static void put_short_sample(struct emitter *e, const struct otp_row *s, int64_t value)
 {
     const uint32_t *attrs = otp_vec_at(&e->p->attrs, s->first_attr);
     uint8_t *begin = otp_emit_reserve(e->out, SHORT_BYTES);
@@ -389,7 +390,7 @@ static void put_short_sample(struct emitter *e, const struct otp_pprof_sample *s
     e->out->len += (size_t)(to - begin);
 }
 
-static void put_sample(struct emitter *e, const struct otp_pprof_sample *s, int64_t value)
+static void put_sample(struct emitter *e, const struct otp_row *s, int64_t value)
 {
     if (s->attr_count <= SHORT_ATTRS) {
         put_short_sample(e, s, value);
@@ -434,20 +435,28 @@ static bool gather_profile_attrs(struct emitter *e)
            add_text(e, OTP_WORD_KEEP_FRAMES, (uint32_t)p->keep_frames);
 }
 
-static bool put_profile(struct emitter *e, uint32_t type)
+static void put_samples(struct emitter *e, uint32_t type)
 {
-    struct otp_pprof *p = e->p;
-    const struct otp_pprof_sample *samples = p->samples.items;
+    const struct otp_pprof *p = e->p;
+    const struct otp_row *samples = p->samples.items;
     const int64_t *values = p->values.items;
-    size_t mark = otp_emit_open(e->out, SCOPE_PROFILES_PROFILES);
-    if (!put_types(e, OTLP_PROFILE_SAMPLE_TYPE, field_at(&p->types, type))) {
-        return false;
-    }
     for (uint32_t i = 0; i < p->samples.count; i++) {
         int64_t value = values[(size_t)i * p->types.count + type];
         if (value != 0) {
             put_sample(e, &samples[i], value);
         }
+    }
+}
+
+static bool put_profile(struct emitter *e, uint32_t type)
+{
+    struct otp_pprof *p = e->p;
+    size_t mark = otp_emit_open(e->out, SCOPE_PROFILES_PROFILES);
+    if (!put_types(e, OTLP_PROFILE_SAMPLE_TYPE, field_at(&p->types, type))) {
+        return false;
+    }
+    if (e->has_samples) {
+        put_samples(e, type);
     }
     if (p->time_nanos > 0) {
         otp_emit_fixed64(e->out, OTLP_PROFILE_TIME, (uint64_t)p->time_nanos);
@@ -500,11 +509,6 @@ static uint32_t default_type(struct emitter *e)
     return last;
 }
 
-static uint32_t type_at(uint32_t place, uint32_t first)
-{
-    return place == 0 ? first : place <= first ? place - 1 : place;
-}
-
 static void put_scope_attrs(struct emitter *e, uint32_t first)
 {
     size_t kv = otp_emit_open(e->out, SCOPE_ATTRIBUTES);
@@ -513,7 +517,7 @@ static void put_scope_attrs(struct emitter *e, uint32_t first)
     size_t array = otp_emit_open(e->out, ANY_ARRAY);
     for (uint32_t i = 0; i < e->p->types.count; i++) {
         size_t item = otp_emit_open(e->out, ARRAY_VALUES);
-        otp_emit_uint(e->out, ANY_INT, type_at(i, first));
+        otp_emit_uint(e->out, ANY_INT, otp_rows_column(i, first));
         otp_emit_close(e->out, item);
     }
     otp_emit_close(e->out, array);
@@ -529,10 +533,13 @@ static void put_scope_attrs(struct emitter *e, uint32_t first)
     }
 }
 
-bool otp_pprof_emit(struct otp_pprof *p, struct otp_emit *out)
+bool otp_pprof_emit(struct otp_pprof *p, struct otp_emit *out, struct otp_rows *rows)
 {
-    struct emitter e = {.p = p, .out = out};
+    struct emitter e = {.p = p, .out = out, .has_samples = rows == NULL};
     uint32_t first = default_type(&e);
+    if (rows != NULL) {
+        rows->first = first;
+    }
     size_t resource = otp_emit_open(out, DATA_RESOURCE_PROFILES);
     if (p->has_origin) {
         size_t attrs = otp_emit_open(out, RESOURCE_PROFILES_RESOURCE);
@@ -545,7 +552,7 @@ bool otp_pprof_emit(struct otp_pprof *p, struct otp_emit *out)
     put_scope_attrs(&e, first);
     otp_emit_close(out, scope);
     for (uint32_t i = 0; i < p->types.count; i++) {
-        if (!put_profile(&e, type_at(i, first))) {
+        if (!put_profile(&e, otp_rows_column(i, first))) {
             return false;
         }
     }

@@ -11,6 +11,7 @@
 #include "core/base/origin.h"
 #include "core/decode/emit.h"
 #include "core/decode/model.h"
+#include "core/decode/rows.h"
 #include "core/decode/vec.h"
 #include "core/decode/wire.h"
 
@@ -72,13 +73,6 @@ struct otp_pprof_recent {
     struct otp_pprof_label *labels; /* by their bytes */
 };
 
-struct otp_pprof_sample {
-    uint32_t stack;
-    uint32_t link;       /* from 1, 0: none */
-    uint32_t first_attr; /* in attrs */
-    uint32_t attr_count;
-};
-
 struct otp_pprof {
     struct otp_wire_fault fault;
     struct otp_lost lost;
@@ -112,7 +106,7 @@ struct otp_pprof {
     struct otp_pprof_recent recent;
 
     /* What samples and attributes refer to. */
-    struct otp_vec samples; /* struct otp_pprof_sample */
+    struct otp_vec samples; /* struct otp_row */
     struct otp_vec values;  /* int64_t: types.count for each sample */
     struct otp_vec attrs;   /* uint32_t: attribute numbers of all samples */
     struct otp_vec frames;  /* uint32_t: location numbers of all stacks */
@@ -160,8 +154,8 @@ void otp_pprof_put_resource(const struct otp_pprof *p, struct otp_emit *out);
 void otp_pprof_put_scope(const struct otp_pprof *p, struct otp_emit *out);
 /* Reads all samples. */
 bool otp_pprof_read_samples(struct otp_pprof *p);
-/* Writes all of it as OTLP. */
-bool otp_pprof_emit(struct otp_pprof *p, struct otp_emit *out);
+/* Writes all of it as OTLP; rows: but the samples, whose first column it says. */
+bool otp_pprof_emit(struct otp_pprof *p, struct otp_emit *out, struct otp_rows *rows);
 
 /* Texts of the words. */
 extern const char *const otp_pprof_words[OTP_WORDS];

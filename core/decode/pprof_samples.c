@@ -217,7 +217,7 @@ static void count_units(struct otp_pprof *p, const struct otp_pprof_value *value
 
 #define LABELS_MAX 4096U /* of one sample */
 
-static bool take_labels(struct otp_pprof *p, const struct otp_field *at, struct otp_pprof_sample *s)
+static bool take_labels(struct otp_pprof *p, const struct otp_field *at, struct otp_row *s)
 {
     if (p->labels.count > LABELS_MAX) {
         return otp_pprof_fail(p, at->at, "a sample has more than 4096 labels");
@@ -352,7 +352,7 @@ static bool quick_sample(struct otp_pprof *p, const struct otp_field *sample)
     struct otp_wire_fault ignored = {.reason = NULL};
     struct otp_wire w = {
         .pos = sample->data, .end = sample->data + sample->len, .fault = &ignored};
-    struct otp_pprof_sample s = {.stack = p->recent.stack, .first_attr = p->attrs.count};
+    struct otp_row s = {.stack = p->recent.stack, .first_attr = p->attrs.count};
     const uint8_t *stack;
     const uint8_t *part;
     uint64_t len;
@@ -375,7 +375,7 @@ static bool quick_sample(struct otp_pprof *p, const struct otp_field *sample)
         ((uint32_t *)p->attrs.items)[p->attrs.count++] = attr;
         s.attr_count = 1;
     }
-    ((struct otp_pprof_sample *)p->samples.items)[p->samples.count++] = s;
+    ((struct otp_row *)p->samples.items)[p->samples.count++] = s;
     p->values.count += p->types.count;
     p->lost.zero_samples += is_zero;
     p->recent.stack_at = stack;
@@ -394,7 +394,7 @@ struct parts {
 
 /* Notes what was read of a sample, so that the next one may be found to be like it. */
 static void remember(struct otp_pprof *p, const struct parts *parts,
-                     const struct otp_pprof_sample *s)
+                     const struct otp_row *s)
 {
     const struct otp_field *label = &parts->label;
     bool is_list = parts->stacks == 1 && parts->stack.type == OTP_WIRE_LEN;
@@ -429,7 +429,7 @@ static bool sample_field(struct otp_pprof *p, const struct otp_field *f, struct 
 static bool read_sample(struct otp_pprof *p, const struct otp_field *sample)
 {
     struct otp_wire w = otp_pprof_inside(p, sample);
-    struct otp_pprof_sample s = {.first_attr = p->attrs.count};
+    struct otp_row s = {.first_attr = p->attrs.count};
     uint32_t first_frame = p->frames.count;
     uint32_t first_value = p->values.count;
     struct parts parts = {.stacks = 0};

@@ -15,7 +15,7 @@ struct telling {
     struct otp_product *p;
     struct otp_retell *retells; /* by message; zeroed ones are not begun */
     bool keep_original;
-    uint64_t *hashes;   /* by message, of its names and code; 0: not known yet */
+    uint64_t *hashes;   /* by message, of its tables; 0: not known yet */
     bool *has_original; /* by message: its original is attached already */
 };
 
@@ -202,7 +202,7 @@ static uint64_t hash_items(const struct otp_vec *v, uint64_t hash)
     return v->count == 0 ? hash : otp_hash_bytes(v->items, (size_t)v->count * v->item_size, hash);
 }
 
-/* Names, code and stacks of a message. */
+/* Names, code, stacks and large values of a message. */
 static uint64_t hash_tables(const struct otp_profiles *m)
 {
     uint64_t hash = 1;
@@ -213,6 +213,7 @@ static uint64_t hash_tables(const struct otp_profiles *m)
     hash = hash_items(&m->table[OTP_TABLE_LOCATION], hash);
     hash = hash_items(&m->table[OTP_TABLE_FUNCTION], hash);
     hash = hash_items(&m->frames, hash);
+    hash = hash_items(&m->numbers, hash); /* large values */
     return hash_items(&m->lists, hash) | 1;
 }
 
