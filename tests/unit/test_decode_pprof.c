@@ -6,6 +6,7 @@
 
 #include "core/decode/pprof.h"
 #include "core/encode/pprof.h"
+#include "tests/rows.h"
 #include "tests/unit/decode_help.h"
 #include "tests/unit/encode_random.h"
 #include "tests/unit/encode_view.h"
@@ -26,6 +27,8 @@ static enum otp_status translate(const void *data, size_t len, struct otp_transl
         ck_assert_ptr_nonnull(t->fault.reason);
         ck_assert_uint_le((size_t)(t->fault.at - copy), len);
     }
+    size_t samples;
+    ck_assert(rows_both_ways(copy, len, BUDGET, &samples));
     free(copy);
     return status;
 }
@@ -437,6 +440,106 @@ START_TEST(test_number_is_no_link)
 }
 END_TEST
 
+/* ---- samples that are like the one before ---- */
+
+#define RUN_SAMPLES 60000U /* some megabytes: bytes of them are given back */
+#define RUN_LOCATIONS 40U
+
+enum { IN_ORDER, SHUFFLED }; /* shuffled: of no kind that is read in a way of its own */
+
+/* The labels of sample i: none, a short or a long one, two, or one that says nothing. */
+static void add_run_labels(struct dec_bytes *s, uint64_t i)
+{
+    uint64_t kind = i % 11;
+    if (kind < 7) {
+        add_label(s, 2 + i % 5, 0, 0);
+    } else if (kind == 7) {
+        add_label(s, 0, UINT64_MAX - i % 3, 0);
+    } else if (kind == 8) {
+        add_label(s, 9, 0, 0);
+        add_label(s, 0, 7, 10);
+    } else if (kind == 9) {
+        add_entry(s, 3, (const uint64_t[]){0, 9}, 2);
+    }
+}
+
+/* Sample i: mostly with the stack of the one before, whose locations may come in two fields. */
+static void add_run_sample(struct dec_bytes *b, uint64_t i, int order)
+{
+    const uint64_t values[] = {i % 7 == 0 ? 0 : i, i % 5 == 0 ? 0 - i : i << (i % 40)};
+    uint64_t locations[RUN_LOCATIONS];
+    struct dec_bytes s = {.data = NULL};
+    size_t half = i % 97 == 0 ? RUN_LOCATIONS / 2 : RUN_LOCATIONS;
+    for (size_t k = 0; k < RUN_LOCATIONS; k++) {
+        locations[k] = 1 + (k + i / 20) % 300;
+    }
+    if (order == SHUFFLED) {
+        dec_packed(&s, 2, values, 2);
+    }
+    if (i % 89 != 0) {
+        dec_packed(&s, 1, locations, half);
+    }
+    if (order == IN_ORDER) {
+        dec_packed(&s, 2, values, 2);
+    }
+    if (half < RUN_LOCATIONS) {
+        dec_packed(&s, 1, locations + half, RUN_LOCATIONS - half);
+    }
+    add_run_labels(&s, i);
+    dec_message(b, 2, &s);
+}
+
+static struct dec_bytes run_profile(int order)
+{
+    struct dec_bytes b = {.data = NULL};
+    add_entry(&b, 1, (const uint64_t[]){3, 4}, 2);
+    add_entry(&b, 1, (const uint64_t[]){1, 2}, 2);
+    for (uint64_t i = 0; i < RUN_SAMPLES; i++) {
+        add_run_sample(&b, i, order);
+        if (i % 200 == 0) { /* what is between samples must stay */
+            add_entry(&b, 4, (const uint64_t[]){1 + i / 200, 0, 0x1000 + i}, 3);
+        }
+        if (i % 3000 == 0 && i / 3000 < OTP_ARRAY_LEN(strings)) {
+            dec_text(&b, 6, strings[i / 3000]);
+        }
+    }
+    return b;
+}
+
+static void translate_run(int order, bool is_consumed, struct otp_translation *t)
+{
+    struct dec_bytes b = run_profile(order);
+    memset(t, 0, sizeof(*t));
+    t->budget_bytes = BUDGET;
+    t->is_consumed = is_consumed;
+    otp_emit_init(&t->out, (size_t)64 << 20);
+    ck_assert_int_eq(otp_pprof_decode(b.data, b.len, t), OTP_OK);
+    dec_free(&b);
+}
+
+/* The order of a sample's fields, and whether its bytes are given back, make no difference. */
+START_TEST(test_runs)
+{
+    struct otp_translation in_order;
+    struct otp_translation other;
+    struct dec_bytes b = run_profile(IN_ORDER);
+    size_t samples;
+    ck_assert(rows_both_ways(b.data, b.len, BUDGET, &samples));
+    ck_assert_uint_gt(samples, RUN_SAMPLES);
+    dec_free(&b);
+    translate_run(SHUFFLED, false, &in_order);
+    for (int consumed = 0; consumed < 2; consumed++) {
+        translate_run(IN_ORDER, consumed == 1, &other);
+        ck_assert_uint_eq(in_order.out.len, other.out.len);
+        ck_assert_int_eq(memcmp(in_order.out.data, other.out.data, other.out.len), 0);
+        ck_assert_mem_eq(&in_order.lost, &other.lost, sizeof(other.lost));
+        ck_assert_uint_gt(other.lost.bare_labels, 1000);
+        otp_emit_fini(&other.out);
+    }
+    otp_emit_fini(&in_order.out);
+}
+END_TEST
+
 START_TEST(test_limits)
 {
     struct dec_bytes b = full_profile();
@@ -467,6 +570,7 @@ int main(void)
     tcase_add_loop_test(t, test_refusals, 0, (int)OTP_ARRAY_LEN(bad));
     tcase_add_loop_test(t, test_links, 0, (int)OTP_ARRAY_LEN(spans));
     tcase_add_test(t, test_number_is_no_link);
+    tcase_add_test(t, test_runs);
     tcase_add_test(t, test_limits);
     suite_add_tcase(suite, t);
     return unit_run(suite);

@@ -328,6 +328,40 @@ START_TEST(test_mappings)
 }
 END_TEST
 
+/* Told thread by thread, written stack by stack, and of one stack as told. */
+START_TEST(test_stacks_are_side_by_side)
+{
+    enum { THREADS = 5, STACKS = 7 };
+    uint32_t stack[STACKS];
+    struct rig r;
+    rig_init(&r, NULL);
+    enc_begin(r.v, "cpu", "ns", NULL, NULL);
+    for (uint32_t i = 0; i < STACKS; i++) {
+        const struct otp_visit_frame frame = {.address = 0x1000 + i};
+        uint32_t id;
+        ck_assert_int_eq(r.v->frame(r.v, &frame, &id), OTP_OK);
+        ck_assert_int_eq(r.v->stack(r.v, &id, 1, &stack[i]), OTP_OK);
+    }
+    for (uint32_t i = 0; i < THREADS * STACKS; i++) {
+        uint32_t thread = tell_attr(r.v, enc_attr_int("thread", i / STACKS));
+        int64_t value = 100 + i;
+        const struct otp_visit_sample sample = {
+            .stack = stack[i % STACKS], .attrs = &thread, .attr_count = 1, .values = &value};
+        ck_assert_int_eq(r.v->sample(r.v, &sample), OTP_OK);
+    }
+    enc_end(r.v);
+    rig_finish(&r);
+    ck_assert_uint_eq(r.p->n_sample, THREADS * STACKS);
+    for (uint32_t i = 0; i < THREADS * STACKS; i++) {
+        const PPROF_PB(Sample) *s = r.p->sample[i];
+        ck_assert_uint_eq(s->location_id[0], r.p->sample[i / THREADS * THREADS]->location_id[0]);
+        ck_assert_int_eq(s->value[0], 100 + i % THREADS * STACKS + i / THREADS);
+        ck_assert_int_eq(s->label[0]->num, i % THREADS);
+    }
+    rig_fini(&r);
+}
+END_TEST
+
 START_TEST(test_profile_texts)
 {
     const struct otp_attr comments[] = {enc_attr_string("", "first"), enc_attr_int("", 3),
@@ -500,6 +534,7 @@ int main(void)
     tcase_add_test(t, test_labels);
     tcase_add_test(t, test_times);
     tcase_add_test(t, test_mappings);
+    tcase_add_test(t, test_stacks_are_side_by_side);
     tcase_add_test(t, test_profile_texts);
     tcase_add_test(t, test_nothing_and_empty);
     tcase_add_test(t, test_says_what_otlp_says);
