@@ -3,16 +3,32 @@
 
 #include <string.h>
 
+/* Two digits for each of 0 to 99. */
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                            "34353637383940414243444546474849505152535455565758596061626364656667"
+                            "6869707172737475767778798081828384858687888990919293949596979899";
+
+static size_t count_digits(uint64_t v)
+{
+    size_t n = 1;
+    for (; v >= 10000; v /= 10000) {
+        n += 4;
+    }
+    return n + (v >= 10) + (v >= 100) + (v >= 1000);
+}
+
 size_t otp_fmt_u64(char *out, uint64_t v)
 {
-    char tmp[20];
-    size_t n = 0;
-    do {
-        tmp[n++] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v != 0);
-    for (size_t i = 0; i < n; i++) {
-        out[i] = tmp[n - 1 - i];
+    size_t n = count_digits(v);
+    char *to = out + n;
+    for (; v >= 100; v /= 100) {
+        to -= 2;
+        memcpy(to, &pairs[v % 100 * 2], 2);
+    }
+    if (v >= 10) {
+        memcpy(out, &pairs[v * 2], 2);
+    } else {
+        *out = (char)('0' + v);
     }
     return n;
 }

@@ -370,99 +370,150 @@ static void put_number(struct otp_buf *out, enum kind kind, uint64_t v)
 
 _Static_assert(QUICK_TEXT > (2 * QUICK_NUMBERS + 2) * QUICK_NUMBER_MAX + 80, "all of it fits");
 
-/* Fields of Sample. */
-enum { SAMPLE_STACK = 1, SAMPLE_ATTRS, SAMPLE_LINK, SAMPLE_VALUES, SAMPLE_FIELDS };
+/* Tags of Sample's fields, lists packed, and of a sample in its profile. */
+enum { TAG_STACK = 0x08, TAG_ATTRS = 0x12, TAG_LINK = 0x18, TAG_VALUES = 0x22, TAG_SAMPLE = 0x12 };
 
 #define PUT_WORDS(to, words) (memcpy((to), (words), sizeof(words) - 1), (to) + sizeof(words) - 1)
 
-static char *put_list(char *to, const struct item *it, bool is_text, bool *out_fits)
+/* Sample text on its way: what is read, up to end, and where the text goes. */
+struct quick {
+    const uint8_t *at;
+    const uint8_t *end;
+    char *to;
+};
+
+/* Reads a number; false: it is not all there. */
+OTP_INLINE bool quick_varint(struct quick *q, uint64_t *out)
 {
-    struct otp_reader r;
-    unsigned count = 0;
-    otp_reader_init(&r, it->text.data, it->text.len);
-    *to++ = '[';
-    while (r.pos < r.len) {
-        uint64_t v;
-        if (!read_varint(&r, &v) || count++ == QUICK_NUMBERS) {
-            *out_fits = false;
-            return to;
+    const uint8_t *p = q->at;
+    *out = 0;
+    for (unsigned shift = 0; p < q->end && shift < 7 * VARINT_BYTES_MAX; shift += 7) {
+        uint8_t byte = *p++;
+        *out |= (uint64_t)(byte & 0x7fU) << shift;
+        if (byte < 0x80) {
+            q->at = p;
+            return true;
         }
-        if (is_text) {
-            *to++ = '"';
-            to += otp_fmt_i64(to, (int64_t)v);
-            *to++ = '"';
-        } else {
-            to += otp_fmt_i64(to, (int32_t)(uint32_t)v);
-        }
-        *to++ = ',';
     }
-    to[-1] = ']';
-    return to;
+    return false;
 }
 
-/* One field of a quick sample with the comma behind it; fits: false when it is another kind. */
-static char *put_sample_field(char *to, const struct item *it, bool *out_fits)
+/* Writes the number of a field, with the comma behind it. */
+OTP_INLINE bool quick_number(struct quick *q)
 {
-    bool is_list = it->number == SAMPLE_ATTRS || it->number == SAMPLE_VALUES;
-    if (it->wire != (is_list ? WIRE_BYTES : WIRE_VARINT) || (is_list && it->text.len == 0)) {
-        *out_fits = false;
-        return to;
+    uint64_t v;
+    q->at++;
+    if (!quick_varint(q, &v)) {
+        return false;
     }
-    switch (it->number) {
-    case SAMPLE_STACK:
-        to = PUT_WORDS(to, "\"stackIndex\":");
-        to += otp_fmt_i64(to, (int32_t)(uint32_t)it->value);
-        break;
-    case SAMPLE_ATTRS:
-        to = PUT_WORDS(to, "\"attributeIndices\":");
-        to = put_list(to, it, false, out_fits);
-        break;
-    case SAMPLE_LINK:
-        to = PUT_WORDS(to, "\"linkIndex\":");
-        to += otp_fmt_i64(to, (int32_t)(uint32_t)it->value);
-        break;
-    default:
-        to = PUT_WORDS(to, "\"values\":");
-        to = put_list(to, it, true, out_fits);
-        break;
+    q->to += otp_fmt_i64(q->to, (int32_t)(uint32_t)v);
+    *q->to++ = ',';
+    return true;
+}
+
+/* Writes the list of a field, which has an item and is short, with the comma behind it. */
+OTP_INLINE bool quick_list(struct quick *q, bool is_text)
+{
+    unsigned count = 0;
+    uint64_t v;
+    if (q->end - q->at < 2 || q->at[1] == 0 || q->at[1] >= 0x80 || q->at[1] > q->end - q->at - 2) {
+        return false;
     }
-    *to++ = ',';
-    return to;
+    struct quick list = {.at = q->at + 2, .end = q->at + 2 + q->at[1], .to = q->to};
+    *list.to++ = '[';
+    while (list.at < list.end) {
+        if (!quick_varint(&list, &v) || count++ == QUICK_NUMBERS) {
+            return false;
+        }
+        if (is_text) {
+            *list.to++ = '"';
+            list.to += otp_fmt_i64(list.to, (int64_t)v);
+            *list.to++ = '"';
+        } else {
+            list.to += otp_fmt_i64(list.to, (int32_t)(uint32_t)v);
+        }
+        *list.to++ = ',';
+    }
+    list.to[-1] = ']';
+    *list.to++ = ',';
+    q->at = list.at;
+    q->to = list.to;
+    return true;
 }
 
 /*
  * Writes a sample that has each field at most once, in the order of their numbers, lists that are
- * packed and short, and no times. False: it is not of that kind, and nothing is written.
+ * packed and short, and no times: at most QUICK_TEXT bytes. The place behind them; NULL: it is not
+ * of that kind.
  */
+static char *quick_sample(char *to, const uint8_t *at, size_t len)
+{
+    struct quick q = {.at = at, .end = at + len, .to = to + 1};
+    bool fits = true;
+    *to = '{';
+    if (q.at < q.end && *q.at == TAG_STACK) {
+        q.to = PUT_WORDS(q.to, "\"stackIndex\":");
+        fits = quick_number(&q);
+    }
+    if (fits && q.at < q.end && *q.at == TAG_ATTRS) {
+        q.to = PUT_WORDS(q.to, "\"attributeIndices\":");
+        fits = quick_list(&q, false);
+    }
+    if (fits && q.at < q.end && *q.at == TAG_LINK) {
+        q.to = PUT_WORDS(q.to, "\"linkIndex\":");
+        fits = quick_number(&q);
+    }
+    if (fits && q.at < q.end && *q.at == TAG_VALUES) {
+        q.to = PUT_WORDS(q.to, "\"values\":");
+        fits = quick_list(&q, true);
+    }
+    if (!fits || q.at != q.end || q.to == to + 1) {
+        return NULL;
+    }
+    q.to[-1] = '}';
+    return q.to;
+}
+
+/* Room for a quick sample with a comma before it; NULL: there may be none. */
+static char *quick_room(struct otp_buf *out)
+{
+    if (out->max - out->len < QUICK_TEXT + 1) {
+        return NULL; /* it may be shorter */
+    }
+    return (char *)otp_buf_reserve(out, QUICK_TEXT + 1);
+}
+
 static bool put_quick_sample(struct otp_buf *out, struct otp_text sample)
 {
-    struct otp_reader r;
-    struct item it;
-    uint64_t last = 0;
-    bool fits = true;
-    if (out->max - out->len < QUICK_TEXT) {
-        return false; /* it may be shorter */
-    }
-    char *begin = (char *)otp_buf_reserve(out, QUICK_TEXT);
-    char *to = begin;
-    if (begin == NULL) {
-        return true; /* the buffer says so */
-    }
-    otp_reader_init(&r, sample.data, sample.len);
-    *to++ = '{';
-    while (fits && next_item(&r, &it)) {
-        fits = it.number > last && it.number < SAMPLE_FIELDS;
-        last = it.number;
-        if (fits) {
-            to = put_sample_field(to, &it, &fits);
-        }
-    }
-    if (!fits || r.failed || last == 0) {
+    char *to = quick_room(out);
+    char *end =
+        to == NULL ? NULL : quick_sample(to, (const uint8_t *)sample.data, sample.len);
+    if (end == NULL) {
         return false;
     }
-    to[-1] = '}';
-    out->len += (size_t)(to - begin);
+    out->len += (size_t)(end - to);
     return true;
+}
+
+#define QUICK_RUN 4096U /* samples between two looks at how much there is */
+
+/* Goes on with the samples that follow one of the same profile, as long as they are quick ones. */
+static void put_quick_samples(struct otp_buf *out, struct otp_reader *r)
+{
+    for (unsigned i = 0; i < QUICK_RUN && r->len - r->pos >= 2; i++) {
+        const uint8_t *at = r->data + r->pos;
+        if (at[0] != TAG_SAMPLE || at[1] >= 0x80 || at[1] > r->len - r->pos - 2) {
+            return;
+        }
+        char *to = quick_room(out);
+        char *end = to == NULL ? NULL : quick_sample(to + 1, at + 2, at[1]);
+        if (end == NULL) {
+            return;
+        }
+        *to = ',';
+        out->len += (size_t)(end - to);
+        r->pos += 2U + at[1];
+    }
 }
 
 /* ---- the walk ---- */
@@ -482,6 +533,19 @@ struct walk {
     size_t depth;
 };
 
+/* Steps over fields of less than 128 bytes that have the tag of the one before. */
+static void skip_alike(struct otp_reader *r, const struct item *it)
+{
+    uint64_t tag = it->number << 3 | WIRE_BYTES;
+    while (it->wire == WIRE_BYTES && tag < 0x80 && r->len - r->pos >= 2) {
+        const uint8_t *at = r->data + r->pos;
+        if (at[0] != tag || at[1] >= 0x80 || at[1] > r->len - r->pos - 2) {
+            return;
+        }
+        r->pos += 2U + at[1];
+    }
+}
+
 static bool is_sorted(struct otp_text message)
 {
     struct otp_reader r;
@@ -493,6 +557,7 @@ static bool is_sorted(struct otp_text message)
             return false;
         }
         last = it.number;
+        skip_alike(&r, &it);
     }
     return !r.failed;
 }
@@ -551,6 +616,7 @@ static bool put_item(struct walk *w, struct place *p, const struct field *f, con
     case KIND_MESSAGE:
         begin_value(w, p, f);
         if (f->schema == &sample_schema && has_text && put_quick_sample(w->out, it->text)) {
+            put_quick_samples(w->out, &p->reader);
             return true;
         }
         return has_text && enter(w, f->schema, it->text);
