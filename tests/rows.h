@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pprof is decoded in two ways, with its samples in the message and beside it: both say the same. */
+/* pprof is decoded in two ways, with its samples in the message and beside it: both say the same.
+ */
 #ifndef OTP_TESTS_ROWS_H
 #define OTP_TESTS_ROWS_H
 

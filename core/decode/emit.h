@@ -26,7 +26,7 @@ struct otp_emit {
 struct otp_translation {
     uint64_t budget_bytes;
     struct otp_rows *rows; /* NULL: all samples are in the message; or where they may be instead */
-    bool is_consumed; /* nobody wants the input again: what was read of it may be given back */
+    bool is_consumed;      /* nobody wants the input again: what was read of it may be given back */
     struct otp_emit out;
     struct otp_lost lost;
     struct otp_wire_fault fault;

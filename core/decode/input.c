@@ -153,9 +153,8 @@ static enum otp_status decode(struct adding *a, const struct content *c,
         return refuse(a, OTP_NO_MEMORY, c->off, "no memory");
     }
     enum otp_status status =
-        c->rows != NULL
-            ? otp_otlp_decode_rows(m, a->in->with_notes, c->rows, &fault)
-            : otp_otlp_decode(m, a->in->with_notes, a->in->is_consumed, known, &fault);
+        c->rows != NULL ? otp_otlp_decode_rows(m, a->in->with_notes, c->rows, &fault)
+                        : otp_otlp_decode(m, a->in->with_notes, a->in->is_consumed, known, &fault);
     if (status != OTP_OK) {
         uint64_t at = (uint64_t)(fault.at - c->bytes);
         return refuse(a, status, c->off + at, fault.reason);

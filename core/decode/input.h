@@ -22,9 +22,9 @@ struct otp_input {
     size_t size;
     /* Anything else (packed bytes, frames, another format) is refused before it is unpacked. */
     enum otp_input_only only;
-    bool with_notes;  /* keep what a check wants to know */
-    bool with_verify; /* refuse indices that point nowhere */
-    bool is_consumed; /* nobody wants the bytes of samples again: they are given back when read */
+    bool with_notes;    /* keep what a check wants to know */
+    bool with_verify;   /* refuse indices that point nowhere */
+    bool is_consumed;   /* nobody wants the bytes of samples again: they are given back when read */
     bool with_original; /* but those of what another format was read from */
 };
 

@@ -23,8 +23,8 @@ OTP_MUST_CHECK enum otp_status otp_otlp_decode(struct otp_profiles *m, bool with
                                                const struct otp_otlp_version *known,
                                                struct otp_wire_fault *out_fault);
 /*
- * The same of a message of 1.10 whose samples stand beside it: the first profile has those of column
- * rows->first and so on. rows is used up: otp_rows_fini() is what may be done with it.
+ * The same of a message of 1.10 whose samples stand beside it: the first profile has those of
+ * column rows->first and so on. rows is used up: otp_rows_fini() is what may be done with it.
  */
 OTP_MUST_CHECK enum otp_status otp_otlp_decode_rows(struct otp_profiles *m, bool with_notes,
                                                     struct otp_rows *rows,

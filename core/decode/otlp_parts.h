@@ -57,7 +57,8 @@ bool otp_decoder_take_list(struct otp_decoder *d, const struct otp_field *f, uin
 bool otp_decoder_list(struct otp_decoder *d, const int32_t *items, uint32_t count,
                       uint32_t *out_list);
 
-/* Where a list is remembered: the hash begins as the count, and takes in one item after the other. */
+/* Where a list is remembered: the hash begins as the count, and takes in one item after the other.
+ */
 static inline uint32_t otp_decoder_hash(uint32_t hash, int32_t item)
 {
     return (hash ^ (uint32_t)item) * 0x9e3779b1U;

@@ -18,8 +18,8 @@
  * Appends the ProfilesData that says what the (unpacked) profile in data says to t->out. Strict:
  * every reference has to lead somewhere, every sample has a value for each type. Takes at most
  * t->budget_bytes of memory beside t->out. t->rows, unless it is NULL, gets the samples, which are
- * then not in the message; it is all zero before, and otp_rows_fini() is called on it in any case. On
- * failure t->fault says what and where. Context: any.
+ * then not in the message; it is all zero before, and otp_rows_fini() is called on it in any case.
+ * On failure t->fault says what and where. Context: any.
  */
 OTP_MUST_CHECK enum otp_status otp_pprof_decode(const uint8_t *data, size_t len,
                                                 struct otp_translation *t);

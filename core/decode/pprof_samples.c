@@ -290,9 +290,8 @@ OTP_INLINE uint32_t known_label(struct otp_pprof *p, const uint8_t *at, uint64_t
 /* Makes a label known, and forgets the older one of its places. */
 static void keep_label(struct otp_pprof *p, const struct otp_field *label, uint32_t attr)
 {
-    const struct otp_pprof_label kept = {.bytes = label_bytes(label->data, label->len),
-                                         .len = (uint32_t)label->len,
-                                         .attr = attr};
+    const struct otp_pprof_label kept = {
+        .bytes = label_bytes(label->data, label->len), .len = (uint32_t)label->len, .attr = attr};
     struct otp_pprof_label *l = label_places(p, kept.bytes);
     l[1] = l[0];
     l[0] = kept;
@@ -350,8 +349,7 @@ static bool has_room(struct otp_pprof *p)
 static bool quick_sample(struct otp_pprof *p, const struct otp_field *sample)
 {
     struct otp_wire_fault ignored = {.reason = NULL};
-    struct otp_wire w = {
-        .pos = sample->data, .end = sample->data + sample->len, .fault = &ignored};
+    struct otp_wire w = {.pos = sample->data, .end = sample->data + sample->len, .fault = &ignored};
     struct otp_row s = {.stack = p->recent.stack, .first_attr = p->attrs.count};
     const uint8_t *stack;
     const uint8_t *part;
@@ -393,8 +391,7 @@ struct parts {
 };
 
 /* Notes what was read of a sample, so that the next one may be found to be like it. */
-static void remember(struct otp_pprof *p, const struct parts *parts,
-                     const struct otp_row *s)
+static void remember(struct otp_pprof *p, const struct parts *parts, const struct otp_row *s)
 {
     const struct otp_field *label = &parts->label;
     bool is_list = parts->stacks == 1 && parts->stack.type == OTP_WIRE_LEN;

@@ -21,8 +21,8 @@ struct otp_rows {
     struct otp_vec rows;   /* struct otp_row */
     struct otp_vec values; /* int64_t: width for each row; 0: there is no sample */
     struct otp_vec attrs;  /* uint32_t */
-    uint32_t width;        /* columns, as many as the message has profiles; 0: no rows are beside it */
-    uint32_t first;        /* column of profile 0; the others follow in their order */
+    uint32_t width; /* columns, as many as the message has profiles; 0: no rows are beside it */
+    uint32_t first; /* column of profile 0; the others follow in their order */
 };
 
 /* Frees the arrays. Context: any. */

@@ -486,8 +486,7 @@ static char *quick_room(struct otp_buf *out)
 static bool put_quick_sample(struct otp_buf *out, struct otp_text sample)
 {
     char *to = quick_room(out);
-    char *end =
-        to == NULL ? NULL : quick_sample(to, (const uint8_t *)sample.data, sample.len);
+    char *end = to == NULL ? NULL : quick_sample(to, (const uint8_t *)sample.data, sample.len);
     if (end == NULL) {
         return false;
     }

@@ -105,17 +105,49 @@ static bool any_value(const int64_t *values, size_t count)
     return any != 0;
 }
 
-#define NEAR 4U /* rows behind the last one that are looked at before the index is */
+#define NEAR 4U /* rows behind the last one that are looked at in any case */
+#define FAR                                                                                        \
+    2U /* times that all rows are looked at for the samples of a group, before an index is */
 
 static bool is_row(const struct otp_pprof_plan *p, uint32_t id, const struct otp_pprof_row *row)
 {
     return memcmp(otp_pool_head(&p->rows, id), row, sizeof(*row)) == 0;
 }
 
+/* Looks at the rows from `from` to before `to`, and counts them as far ones; where it stopped. */
+static uint32_t look_far(struct otp_pprof_plan *p, const struct otp_pprof_row *row, uint32_t from,
+                         uint32_t to)
+{
+    uint32_t id = from;
+    while (id < to && !is_row(p, id, row)) {
+        id++;
+    }
+    p->far_left -= id - from < p->far_left ? id - from : p->far_left;
+    return id;
+}
+
+/* Looks at all rows; *out_id: OTP_MAP_NONE: it is none of them. False: there were too many. */
+static bool find_far(struct otp_pprof_plan *p, const struct otp_pprof_row *row, uint32_t *out_id)
+{
+    uint32_t behind = p->last_row + 1;
+    *out_id = OTP_MAP_NONE;
+    if (p->far_left < p->rows.count) {
+        return false;
+    }
+    uint32_t id = look_far(p, row, behind, p->rows.count);
+    if (id < p->rows.count) {
+        *out_id = id;
+        return true;
+    }
+    id = look_far(p, row, 1, behind);
+    *out_id = id < behind ? id : OTP_MAP_NONE;
+    return true;
+}
+
 /*
  * The row of a sum. Groups mostly have the same samples in the same order, so that it is the row
- * behind the last one. Those of the first group are all new: slots differ. Only when a row is
- * elsewhere an index is made.
+ * behind the last one. Those of the first group are all new: slots differ. A few that are elsewhere
+ * are looked for one by one; for more of them an index is made.
  */
 static enum otp_status find_row(struct otp_pprof_plan *p, const struct otp_pprof_row *row,
                                 uint32_t *out_id)
@@ -126,17 +158,29 @@ static enum otp_status find_row(struct otp_pprof_plan *p, const struct otp_pprof
     }
     for (uint32_t id = p->last_row + 1; id < p->rows.count && id <= p->last_row + NEAR; id++) {
         if (is_row(p, id, row)) {
-            *out_id = id;
+            *out_id = p->last_row = id;
             return OTP_OK;
         }
     }
     if (p->all_new) {
-        return otp_pool_append(&p->rows, row, out_id);
+        OTP_TRY(otp_pool_append(&p->rows, row, out_id));
+        p->last_row = *out_id;
+        return OTP_OK;
+    }
+    if (!p->has_index && find_far(p, row, out_id)) {
+        if (*out_id == OTP_MAP_NONE) {
+            return otp_pool_append(&p->rows, row, out_id); /* the others go on behind the last */
+        }
+        p->last_row = *out_id;
+        return OTP_OK;
     }
     if (!otp_pool_index(&p->rows)) {
         return OTP_NO_MEMORY;
     }
-    return otp_pool_intern(&p->rows, row, NULL, 0, out_id);
+    p->has_index = true;
+    OTP_TRY(otp_pool_intern(&p->rows, row, NULL, 0, out_id));
+    p->last_row = *out_id;
+    return OTP_OK;
 }
 
 /* columns: of the types, SIZE_MAX: not known yet. */
@@ -154,7 +198,6 @@ static enum otp_status add_sums(struct otp_pprof_plan *p, const struct otp_group
         if (!is_found) {
             OTP_TRY(find_row(p, &row, &id));
             is_found = true;
-            p->last_row = id;
         }
         if (columns[t] == SIZE_MAX) {
             OTP_TRY(find_column(p, &g->types[t], &columns[t]));
@@ -190,6 +233,7 @@ static enum otp_status order_group(struct otp_pprof_plan *p, const struct otp_gr
     size_t columns[OTP_VISIT_MAX_TYPES];
     memset(columns, 0xff, sizeof(columns));
     p->last_row = 0;
+    p->far_left = (uint64_t)FAR * p->rows.count;
     for (uint32_t slot = 0; slot < g->slots.count; slot++) {
         OTP_TRY(add_sums(p, g, slot, columns));
         if (orders[0] != NULL) {
@@ -214,6 +258,7 @@ static enum otp_status order_rows(struct otp_pprof_plan *p, bool with_times)
         p->all_new = p->all_new && otp_group_seen(g) == 0;
         p->is_timed = p->is_timed || otp_group_seen(g) > 0;
     }
+    p->has_index = p->is_timed; /* observations are looked for in it */
     for (const struct otp_group *g = first; g != o->end; g = g->next, i++) {
         OTP_TRY(order_group(p, g, &p->base.orders[2 * i], with_times));
     }

@@ -49,7 +49,10 @@ struct otp_pprof_plan {
     /* While it is made. */
     bool is_timed;     /* there are observations */
     bool all_new;      /* no row is there yet that could be that of a sample */
+    bool has_index;    /* rows are found by their content */
     uint32_t last_row; /* of the sample before */
+    uint64_t
+        far_left; /* rows that may still be looked at for samples that are not just behind it */
 };
 
 /*

@@ -24,9 +24,9 @@ bool otp_load_file(struct otp_profile_set *set, const char *path, enum otp_load_
 bool otp_load_fd(struct otp_profile_set *set, int fd, const char *name, enum otp_load_mode mode);
 /*
  * All operands of a command; at least one has to be there, and one profile in them. Else the exit
- * status for it, after a line on stderr. To OTP_LOAD_FOLLOW and _ATTACH, whose result would be wrong without a
- * file, the first one that cannot be read is the end; the others are told all of them, and set has
- * the rest.
+ * status for it, after a line on stderr. To OTP_LOAD_FOLLOW and _ATTACH, whose result would be
+ * wrong without a file, the first one that cannot be read is the end; the others are told all of
+ * them, and set has the rest.
  */
 int otp_load_operands(struct otp_profile_set *set, const struct otp_args *args,
                       enum otp_load_mode mode);
