@@ -157,7 +157,8 @@ def directions(path):
 
 
 def floors(path):
-    """CPU seconds of what a direction cannot do without: packing its output, or unpacking its input, with zlib or zstd alone."""
+    """CPU seconds of what a direction cannot do without: packing its output, or unpacking its input, with zlib or zstd alone, or
+    writing so many bytes of text."""
     packed = os.path.join(WORK, "converted.pb.gz")
     plain = os.path.join(WORK, "plain.pb")
     with gzip.open(packed) as f, open(plain, "wb") as to:
@@ -165,6 +166,9 @@ def floors(path):
     level = "import sys, zlib; c = zlib.compressobj(2, zlib.DEFLATED, 31); c.compress(open(sys.argv[1], 'rb').read()); c.flush()"
     yield "convert to .pb.gz", min(cost([sys.executable, "-c", level, plain])[0] for _ in range(quick(1, 3)))
     yield "convert from .pb.gz", min(cost(["sh", "-c", "gzip -dc %s > %s" % (packed, plain)])[0] for _ in range(quick(1, 3)))
+    text = os.path.join(WORK, "converted.jsonl")
+    blocks = ["dd", "if=/dev/zero", "of=" + plain, "bs=1M", "count=%d" % (os.path.getsize(text) >> 20), "status=none"]
+    yield "convert to .jsonl", min(cost(blocks)[0] for _ in range(quick(1, 3)))
     if shutil.which("zstd"):
         yield "convert to .otlp.zst", min(cost(["zstd", "-q", "-3", "-f", "--single-thread", "-o", plain, path])[0]
                                           for _ in range(quick(1, 3)))
@@ -187,7 +191,7 @@ def tool():
     for line in lines:
         line.append("%.2f" % floor[line[0]] if line[0] in floor else "")
     table("tool", "The tool", "CPU time and elapsed time, each the least of the runs; MB are those of the input, unpacked; memory is the largest "
-          "resident size, the file's own pages included; the floor is what zlib or zstd alone takes for that output or input.",
+          "resident size, the file's own pages included; the floor is what zlib or zstd alone takes for that output or input, or writing so many bytes of text.",
           ["command", "MB", "CPU s", "MB/s", "elapsed s", "memory × input", "floor, CPU s"], lines)
 
 
