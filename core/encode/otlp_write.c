@@ -49,6 +49,8 @@ struct writer {
     PB(Line) * *line_ptrs;
     int64_t *values;
     uint64_t *times;
+    struct short_list *short_lists; /* those written last, by number */
+    uint32_t short_mask;
 };
 
 static int32_t number(const struct writer *w, enum otp_plan_table table, uint32_t id)
@@ -272,7 +274,7 @@ OTP_INLINE unsigned char *put_short_sample(const struct writer *w,
 /* Writes the sums of slots from `slot` on while they are short and as long as the buffer has room
  * without growing; one at least. The slot behind, which is `slot` when that is not a short one. */
 static uint32_t write_short_samples(const struct writer *w, const struct otp_plan_profile *p,
-                                    uint32_t slot, struct short_list *list)
+                                    uint32_t slot)
 {
     const struct otp_group *g = p->group;
     unsigned char *to = otp_buf_reserve(w->out, SHORT_BYTES);
@@ -283,6 +285,7 @@ static uint32_t write_short_samples(const struct writer *w, const struct otp_pla
     uint32_t end = g->slots.count - slot > room ? slot + (uint32_t)room : g->slots.count;
     for (; slot < end; slot++) {
         const struct otp_group_sample *who = otp_group_slot(g, slot);
+        struct short_list *list = &w->short_lists[who->list & w->short_mask];
         if (OTP_UNLIKELY(who->list != list->list)) {
             if (otp_pool_tail(&w->dict->lists, who->list).len > SHORT_ATTRS * sizeof(uint32_t)) {
                 break;
@@ -326,9 +329,8 @@ static void write_sample(const struct writer *w, const struct otp_plan_profile *
 
 static void write_samples(const struct writer *w, const struct otp_plan_profile *p)
 {
-    struct short_list list = {.len = 0};
     for (uint32_t slot = 0; slot < p->group->slots.count;) {
-        uint32_t next = p->timed ? slot : write_short_samples(w, p, slot, &list);
+        uint32_t next = p->timed ? slot : write_short_samples(w, p, slot);
         if (next == slot) {
             if (otp_group_is_timed(p->group, slot) == p->timed) {
                 write_sample(w, p, slot);
@@ -450,6 +452,8 @@ static uint32_t number_of_string(const void *plan, uint32_t string)
 
 /* ---- working space ---- */
 
+#define SHORT_LISTS 128U /* at most */
+
 static bool make_space(struct writer *w)
 {
     const struct otp_dict *d = w->dict;
@@ -462,8 +466,12 @@ static bool make_space(struct writer *w)
     w->line_ptrs = otp_heap_calloc(heap, lines, sizeof(w->line_ptrs[0]));
     w->values = otp_heap_calloc(heap, w->plan->longest_sample, sizeof(w->values[0]));
     w->times = otp_heap_calloc(heap, w->plan->longest_sample, sizeof(w->times[0]));
+    while (w->short_mask + 1 < d->lists.count && w->short_mask + 1 < SHORT_LISTS) {
+        w->short_mask = w->short_mask * 2 + 1;
+    }
+    w->short_lists = otp_heap_calloc(heap, w->short_mask + 1, sizeof(w->short_lists[0]));
     if (w->numbers == NULL || w->lines == NULL || w->line_ptrs == NULL || w->values == NULL ||
-        w->times == NULL) {
+        w->times == NULL || w->short_lists == NULL) {
         return false;
     }
     for (size_t i = 0; i < lines; i++) {
@@ -480,6 +488,7 @@ static void free_space(struct writer *w)
     otp_heap_free(heap, w->line_ptrs);
     otp_heap_free(heap, w->values);
     otp_heap_free(heap, w->times);
+    otp_heap_free(heap, w->short_lists);
 }
 
 enum otp_status otp_otlp_write(const struct otp_plan *plan, const struct otp_otlp_frame *frame,
