@@ -307,7 +307,7 @@ static void write_sample(struct writer *w, uint32_t id, const uint32_t *column_a
     w->out->len += head_len + len;
 }
 
-#define FETCH_AHEAD 8U /* rows that are on their way from memory */
+#define FETCH_AHEAD 16U /* rows that are on their way from memory */
 
 static void write_samples(struct writer *w, const uint32_t *column_at)
 {
@@ -317,6 +317,7 @@ static void write_samples(struct writer *w, const uint32_t *column_at)
         if (p->order != NULL && ahead < p->rows.count) {
             __builtin_prefetch(otp_pool_head(&p->rows, p->order[ahead]));
             __builtin_prefetch(otp_pprof_plan_values(p, p->order[ahead]));
+            __builtin_prefetch(otp_pprof_plan_values(p, p->order[ahead] + 1) - 1);
         }
         write_sample(w, p->order != NULL ? p->order[i] : i, column_at);
     }
