@@ -210,6 +210,7 @@ OTP_EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *old)
 {
     sigset_t copy;
     otp_real_init();
+    otp_altstack_before_mask();
     otp_signals_before_mask(how, set);
     bool is_shielded = otp_altstack_is_shielded();
     int r = otp_real.sigprocmask(how, otp_altstack_mask(how, set, &copy), old);
@@ -236,6 +237,7 @@ OTP_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old)
 {
     sigset_t copy;
     otp_real_init();
+    otp_altstack_before_mask();
     otp_signals_before_mask(how, set);
     bool is_shielded = otp_altstack_is_shielded();
     int r = set_mask(how, otp_altstack_mask(how, set, &copy), old);

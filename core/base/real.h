@@ -90,6 +90,10 @@ struct otp_real {
                         const struct timespec *timeout, const sigset_t *mask);
     int (*sigsuspend)(const sigset_t *mask);
     int (*sigaltstack)(const stack_t *stack, stack_t *old);
+    int (*munmap)(void *addr, size_t bytes);
+    void *(*mremap)(void *addr, size_t bytes, size_t new_bytes, int flags, void *new_addr);
+    int (*mprotect)(void *addr, size_t bytes, int rights);
+    void *(*mmap)(void *addr, size_t bytes, int rights, int flags, int fd, off_t offset);
     int (*siginterrupt)(int signo, int is_interrupting);
     int (*sigprocmask)(int how, const sigset_t *set, sigset_t *old);
     int (*pthread_sigmask)(int how, const sigset_t *set, sigset_t *old);

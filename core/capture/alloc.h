@@ -25,7 +25,10 @@
 #include "core/base/atomic.h"
 #include "core/capture/thread.h"
 
-/* Address bits that must all be 0 for a block to be looked up: 0 looks at every block. */
+/*
+ * Address bits that must all be 0 for a block to be looked up: 0 looks at every block, since each
+ * may be a sample, or hold a thread's alternate stack.
+ */
 extern uintptr_t otp_free_mask;
 
 /* Where a countdown leads. Long gaps are walked in pieces, so that a change is met soon. */
@@ -50,6 +53,9 @@ void otp_alloc_begin(void);
 /* In the child of a fork: gaps of its own from here on, not those of its parent and of all other
  * children of that. Context: init. */
 void otp_alloc_after_fork(void);
+/* From now on every block is looked at when it is freed, since one may hold an alternate stack.
+ * Context: hot. */
+void otp_alloc_watch(void);
 /*
  * Another interval for gaps that begin from now on; a thread meets it within 4 MiB that it
  * allocates. False: the table of intervals is full. Context: worker.
@@ -69,7 +75,7 @@ OTP_INLINE bool otp_alloc_skip(size_t size)
     return false;
 }
 
-/* True when p cannot be a sampled block. Context: hot. */
+/* True when p cannot be a block of interest: sampled, or with an alternate stack. Context: hot. */
 OTP_INLINE bool otp_free_skip(const void *p)
 {
     return ((uintptr_t)p & otp_load_relaxed(&otp_free_mask)) != 0;
@@ -84,7 +90,8 @@ OTP_INLINE bool otp_free_skip(const void *p)
 size_t otp_alloc_usable(const void *p, size_t usable);
 
 /*
- * Books the end of p if it is a sampled block. What the allocator is to free in its place: p, NULL
+ * Books the end of p if it is a sampled block, and ends the ticks of a thread whose alternate stack
+ * it holds. What the allocator is to free in its place: p, NULL
  * when the block is kept for a later sample, or another block. Context: hot.
  */
 void *otp_alloc_release(void *p);

@@ -11,6 +11,7 @@
 #include "core/base/map.h"
 #include "core/base/real.h"
 #include "core/base/sys.h"
+#include "core/capture/altstack.h"
 #include "core/capture/arch.h"
 #include "core/capture/capture.h"
 #include "core/capture/labels.h"
@@ -36,7 +37,9 @@ uint32_t otp_alloc_interval;
 static uint32_t interval_count;
 static uint32_t is_tagging; /* atomic: ends for good when the interval becomes a fine one */
 static bool was_tagging;    /* there are blocks that were made larger than asked for */
-static size_t (*usable_size)(void *p); /* NULL: freed samples cannot be kept */
+static size_t (*usable_size)(void *p);      /* of the blocks that carry a tag; NULL: not known */
+static uintptr_t sample_mask = UINTPTR_MAX; /* otp_free_mask, were it for samples alone */
+static uint32_t is_watching;                /* atomic, stays: all blocks are looked at */
 
 void otp_alloc_init(void)
 {
@@ -44,17 +47,33 @@ void otp_alloc_init(void)
     was_tagging = is_tagging != 0;
     otp_alloc_intervals[0] = otp_settings.heap_interval;
     interval_count = 1;
-    /* It must be of the allocator that frees, and belong to the blocks that carry a tag. */
-    if (was_tagging && otp_dynsym_find("malloc_usable_size", _DYNAMIC).object ==
-                           otp_dynsym_find("free", _DYNAMIC).object) {
+    /* It must be of the allocator that frees. */
+    if (otp_dynsym_find("malloc_usable_size", _DYNAMIC).object ==
+        otp_dynsym_find("free", _DYNAMIC).object) {
         usable_size = otp_real.malloc_usable_size;
     }
+}
+
+/* The exchange is a full barrier: of this and otp_alloc_watch at least one sees the other. */
+static void look_for_samples(uintptr_t mask)
+{
+    otp_store_release(&sample_mask, mask);
+    (void)otp_exchange_acq_rel(&otp_free_mask, otp_load_acquire(&is_watching) != 0 ? 0 : mask);
+    if (otp_load_acquire(&is_watching) != 0) {
+        otp_store_release(&otp_free_mask, 0);
+    }
+}
+
+void otp_alloc_watch(void)
+{
+    (void)otp_exchange_acq_rel(&is_watching, 1);
+    otp_store_release(&otp_free_mask, 0);
 }
 
 void otp_alloc_begin(void)
 {
     if (otp_settings.is_heap_on) {
-        otp_store_release(&otp_free_mask, otp_load_relaxed(&is_tagging) != 0 ? TAG_MASK : 0);
+        look_for_samples(otp_load_relaxed(&is_tagging) != 0 ? TAG_MASK : 0);
     }
 }
 
@@ -64,8 +83,8 @@ void otp_alloc_begin(void)
  */
 static void end_tagging(void)
 {
-    if (otp_load_relaxed(&otp_free_mask) != UINTPTR_MAX) {
-        otp_store_release(&otp_free_mask, 0);
+    if (otp_load_relaxed(&sample_mask) != UINTPTR_MAX) {
+        look_for_samples(0);
     }
     otp_store_release(&is_tagging, 0);
 }
@@ -104,6 +123,12 @@ static bool has_tags(void)
 static bool is_tagged(const void *p)
 {
     return ((uintptr_t)p & TAG_MASK) == 0;
+}
+
+/* Whether p can be a sampled block: what otp_free_skip tells as long as nothing else is wanted. */
+static bool may_be_sample(const void *p)
+{
+    return ((uintptr_t)p & otp_load_relaxed(&sample_mask)) == 0;
 }
 
 /* Bytes until the next sample at the interval of that number. */
@@ -449,7 +474,8 @@ static void *move_to_tagged(void *p, size_t size)
 size_t otp_alloc_usable(const void *p, size_t usable)
 {
     struct otp_live item;
-    if (!was_tagging || usable >= OWN_MAPPING_MIN || !otp_live_find((uintptr_t)p, &item)) {
+    if (!was_tagging || usable >= OWN_MAPPING_MIN || !may_be_sample(p) ||
+        !otp_live_find((uintptr_t)p, &item)) {
         return usable;
     }
     return item.size < usable ? item.size : usable;
@@ -458,10 +484,31 @@ size_t otp_alloc_usable(const void *p, size_t usable)
 /* The mark of a block in the stash: a live object without account. */
 static const struct otp_live stashed;
 
+/* What can be used of the block p; 0: not known. */
+static size_t bytes_of(void *p)
+{
+    return usable_size != NULL ? usable_size(p) : 0;
+}
+
+/* p is about to be freed: true when threads have lost their alternate stack with it. */
+static bool lose_altstack(void *p)
+{
+    if (OTP_LIKELY(!otp_altstack_is_beyond((uintptr_t)p))) {
+        return false;
+    }
+    size_t bytes = bytes_of(p);
+    bool is_small = bytes != 0 && bytes < OTP_ALTSTACK_MIN;
+    return OTP_UNLIKELY(!is_small) && otp_altstack_lose((uintptr_t)p, bytes);
+}
+
 void *otp_alloc_release(void *p)
 {
     struct otp_live item;
-    if (p == NULL || !otp_live_remove((uintptr_t)p, &item)) {
+    if (p == NULL) {
+        return p;
+    }
+    (void)lose_altstack(p);
+    if (!may_be_sample(p) || !otp_live_remove((uintptr_t)p, &item)) {
         return p;
     }
     if (OTP_UNLIKELY(item.account == NULL)) {
@@ -521,7 +568,7 @@ void *otp_sampled_calloc(size_t count, size_t size, const struct otp_regs *regs)
 static void *realloc_followed(void *p, size_t size)
 {
     struct otp_live item;
-    bool was_sampled = !otp_free_skip(p) && p != NULL && otp_live_remove((uintptr_t)p, &item) &&
+    bool was_sampled = may_be_sample(p) && p != NULL && otp_live_remove((uintptr_t)p, &item) &&
                        item.account != NULL;
     void *q = otp_real.realloc(p, size);
     if (was_sampled) {
@@ -541,9 +588,13 @@ void *otp_sampled_realloc(void *p, size_t size, const struct otp_regs *regs)
 {
     struct otp_thread *t = otp_alloc_skip(size) ? NULL : begin(size, regs);
     uint64_t saved = shield();
+    bool is_lost = p != NULL && lose_altstack(p);
     void *q = realloc_followed(p, size);
     if (t != NULL && q != NULL && has_tags() && !is_tagged(q)) {
         q = move_to_tagged(q, size);
+    }
+    if (OTP_UNLIKELY(is_lost) && (q == p || (q == NULL && size != 0))) {
+        otp_altstack_keep((uintptr_t)p, bytes_of(p));
     }
     unshield(saved);
     if (t != NULL) {

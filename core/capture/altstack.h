@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Alternate signal stacks of the host. The kernel puts a tick on such a stack, and ends the process
- * when it does not fit there: so a thread whose alternate stack has no room for a tick gets none.
+ * when it does not fit there: so a thread whose alternate stack has no room for a tick gets none,
+ * nor does one whose alternate stack was freed, or unmapped, and is set all the same.
  */
 #ifndef OTP_CAPTURE_ALTSTACK_H
 #define OTP_CAPTURE_ALTSTACK_H
@@ -12,7 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/annot.h"
+#include "core/base/atomic.h"
+
 struct otp_thread;
+
+/* The kernel takes no smaller one. */
+#define OTP_ALTSTACK_MIN ((size_t)2048)
+
+/* The highest end of any alternate stack there was; 0: none. Atomic, only grows. */
+extern uintptr_t otp_altstack_highest;
 
 /* frame_bytes: what the kernel needs for one signal, 0 unknown (AT_MINSIGSTKSZ). Context: init. */
 void otp_altstack_init(size_t frame_bytes);
@@ -20,11 +30,30 @@ void otp_altstack_init(size_t frame_bytes);
 void otp_altstack_before(const stack_t *s);
 /* It has done so (or the kernel has refused). Context: hot. */
 void otp_altstack_after(const stack_t *s, bool is_done);
+/* t's thread, the caller, may have set one before anybody looked. Context: init. */
+void otp_altstack_at_start(struct otp_thread *t);
 /*
  * The calling thread is at its end, and its record ENDED: no ticks from here on when an alternate
  * stack is set, which what is still to run may free without a word to the kernel. Context: hot.
  */
 void otp_altstack_at_end(struct otp_thread *t);
+
+/* Whether an alternate stack may lie at or beyond low; a quick look. Context: hot. */
+OTP_INLINE bool otp_altstack_is_beyond(uintptr_t low)
+{
+    return low < otp_load_relaxed(&otp_altstack_highest);
+}
+/*
+ * This memory is about to be freed, or taken away otherwise: threads that have their alternate
+ * stack in it get no more ticks, until they set another. True when there are such threads. bytes
+ * is 0 for a block of which only the beginning is known. Context: hot.
+ */
+bool otp_altstack_lose(uintptr_t low, size_t bytes);
+/* It was not, and is all there still: such threads get ticks again. Context: hot. */
+void otp_altstack_keep(uintptr_t low, size_t bytes);
+/* The calling thread is about to change its mask: ticks from before it lost its alternate stack
+ * must not come out. Context: hot. */
+void otp_altstack_before_mask(void);
 
 /*
  * Whether the calling thread is in a handler on its alternate stack in which ticks have been

@@ -537,6 +537,9 @@ void otp_signals_note_shield(int signo, bool is_shielded)
 void otp_signals_avoid_altstack(void)
 {
     struct held_mask mask;
+    if (otp_load_relaxed(&is_altstack_avoided) != 0) {
+        return;
+    }
     lock(&mask);
     otp_store_relaxed(&is_altstack_avoided, 1);
     for (size_t i = 0; i < OTP_ARRAY_LEN(deadly); i++) {

@@ -42,6 +42,13 @@ struct otp_fork {
     bool is_masked; /* and the tick's is blocked since, too */
 };
 
+/* Whether and why a thread has no ticks. */
+enum otp_off {
+    OTP_OFF_NOT = 0,
+    OTP_OFF = 1,     /* its alternate stack is too small for one, or another record is its own */
+    OTP_OFF_LOST = 2 /* the memory of its alternate stack was freed */
+};
+
 struct otp_thread {
     uint32_t state;      /* enum otp_thread_state, atomic */
     uint32_t generation; /* grows with each reuse; part of the timer's cookie */
@@ -55,9 +62,10 @@ struct otp_thread {
     uint32_t scratch;      /* scratch stack in use while busy, plus 1 */
     uint32_t has_timer;    /* enum otp_timer_state, atomic */
     uint32_t is_adopted;   /* made by the worker for a thread that may make one of its own */
-    uint32_t is_off;       /* no ticks: its alternate stack is too small for one */
-    uintptr_t alt_low;     /* alternate signal stack; both 0 when there is none */
-    uintptr_t alt_high;
+    uint32_t is_off;       /* enum otp_off, atomic */
+    uint32_t has_stale;    /* atomic: a tick may be pending since before it was off */
+    uintptr_t alt_low;     /* alternate signal stack; both 0 when there is none; written by the */
+    uintptr_t alt_high;    /* thread, read by all: see altstack_hot.c */
     int32_t timer_id;
     struct otp_pace pace[2]; /* the one in force, which due names, and the one before or after it */
     uint64_t due;            /* epoch of the pace, ends of its periods told; atomic, see timer.h */

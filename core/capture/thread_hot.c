@@ -104,8 +104,9 @@ struct otp_thread *otp_thread_claim(void)
             otp_store_relaxed(&t->has_timer, 0);
             t->is_adopted = 0;
             otp_store_relaxed(&t->is_off, 0);
-            t->alt_low = 0;
-            t->alt_high = 0;
+            otp_store_relaxed(&t->has_stale, 0);
+            otp_store_relaxed(&t->alt_high, 0);
+            otp_store_relaxed(&t->alt_low, 0);
             otp_timer_forget(t);
             t->last_leaf = 0;
             t->timer_seen_ns = 0;

@@ -392,7 +392,7 @@ void otp_timer_end_adopted(const struct otp_thread *own)
     }
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
         if (t != own && otp_load_relaxed(&t->tid) == own->tid && is_live(t)) {
-            (void)otp_exchange_acq_rel(&t->is_off, 1);
+            (void)otp_exchange_acq_rel(&t->is_off, OTP_OFF);
             otp_timer_stop(t);
             otp_timer_forget(t);
         }

@@ -147,6 +147,7 @@ static void attach_main_thread(void)
         size_t bytes = limit.rlim_cur > MAIN_STACK_MAX ? MAIN_STACK_MAX : (size_t)limit.rlim_cur;
         t->stack_high = (uintptr_t)__libc_stack_end + 64;
         t->stack_low = t->stack_high - bytes;
+        otp_altstack_at_start(t);
     }
 }
 

@@ -4,8 +4,6 @@
 packages='gcc libc6-dev'
 programs='malloc+tst-*'
 least=100
-# It frees its alternate stack and leaves it set: a tick after that ends the program (README, limits).
-unstable='signal[+]tst-minsigstksz-5'
 
 prepare() {
     once sources sources
