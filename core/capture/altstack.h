@@ -30,8 +30,6 @@ void otp_altstack_init(size_t frame_bytes);
 void otp_altstack_before(const stack_t *s);
 /* It has done so (or the kernel has refused). Context: hot. */
 void otp_altstack_after(const stack_t *s, bool is_done);
-/* t's thread, the caller, may have set one before anybody looked. Context: init. */
-void otp_altstack_at_start(struct otp_thread *t);
 /*
  * The calling thread is at its end, and its record ENDED: no ticks from here on when an alternate
  * stack is set, which what is still to run may free without a word to the kernel. Context: hot.

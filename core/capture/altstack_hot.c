@@ -118,21 +118,26 @@ static struct otp_thread *own_thread(void)
     return t != NULL && t->tid == otp_sys_gettid() ? t : NULL;
 }
 
-/* The worker may have made records of its own for a thread that nobody had announced. */
-static void stop_all_of(int32_t tid)
+/* The worker may have made records of its own for a thread that nobody had announced. The periods
+ * of own, the thread's record, go on: what it uses is told without a stack. */
+static void stop_all_of(const struct otp_thread *own)
 {
     struct otp_thread *t;
+    int32_t tid = otp_load_relaxed(&own->tid);
     for (uint32_t n = 0; (t = otp_thread_get(n)) != NULL; n++) {
         if (otp_load_relaxed(&t->tid) == tid && otp_load_acquire(&t->state) != OTP_THREAD_FREE) {
             (void)otp_exchange_acq_rel(&t->is_off, OTP_OFF);
             otp_timer_stop(t);
+            if (t != own) {
+                otp_timer_forget(t);
+            }
         }
     }
 }
 
 static void end_ticks(struct otp_thread *t)
 {
-    stop_all_of(t->tid);
+    stop_all_of(t);
     otp_signals_quiet();
     (void)otp_signals_drop_pending();
 }
@@ -163,23 +168,6 @@ void otp_altstack_before(const stack_t *s)
     }
     give_up(OTP_COUNT_SMALL_STACK);
     end_ticks(t);
-}
-
-void otp_altstack_at_start(struct otp_thread *t)
-{
-    stack_t now;
-    if (OTP_SYS2(SYS_sigaltstack, 0, &now) < 0 || (now.ss_flags & SS_DISABLE) != 0) {
-        return;
-    }
-    if (!otp_settings.is_cpu_on) {
-        otp_signals_avoid_altstack();
-        return;
-    }
-    if (is_too_small(&now)) {
-        give_up(OTP_COUNT_SMALL_STACK);
-        otp_store_release(&t->is_off, OTP_OFF);
-    }
-    remember(t, &now);
 }
 
 void otp_altstack_at_end(struct otp_thread *t)
@@ -234,7 +222,7 @@ static bool lose(struct otp_thread *t)
         end_ticks(t);
     } else {
         otp_store_release(&t->has_stale, 1);
-        stop_all_of(otp_load_relaxed(&t->tid));
+        stop_all_of(t);
         otp_signals_quiet();
         await_idle(t);
     }

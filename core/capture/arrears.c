@@ -32,7 +32,7 @@ static uint64_t start_frame(const struct otp_thread *t)
 /* True, and the time on its CPU clock, when t has at least so many periods due. */
 static bool is_behind(const struct otp_thread *t, uint64_t least, uint64_t *out_now_ns)
 {
-    return otp_load_acquire(&t->state) == OTP_THREAD_LIVE && otp_load_acquire(&t->has_timer) != 0 &&
+    return otp_load_acquire(&t->state) == OTP_THREAD_LIVE && otp_thread_is_told(t) &&
            otp_timer_clock(t, out_now_ns) && otp_timer_due(t, *out_now_ns) >= least;
 }
 

@@ -47,7 +47,7 @@ static bool is_tid(const void *ctx, uint32_t id, const void *key)
 /* Whether its ticks are as they should be. */
 static bool is_settled(const struct otp_thread *t)
 {
-    return otp_load_relaxed(&t->has_timer) != 0 || otp_load_relaxed(&t->is_off) != 0;
+    return otp_thread_is_told(t);
 }
 
 /* Threads with a record that has a timer, or that shall have none. */

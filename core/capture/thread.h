@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "core/base/annot.h"
+#include "core/base/atomic.h"
 #include "core/capture/context.h"
 #include "core/capture/cost.h"
 #include "core/ring/ring.h"
@@ -164,6 +165,12 @@ void otp_thread_wake_at_half(const struct otp_ring *r, uint64_t used_before);
 void otp_quiet_begin(void);
 /* True when each thread was seen outside capture at least once since. Context: worker. */
 bool otp_quiet_is_over(void);
+
+/* Whether its CPU time is told: by ticks, or without stacks since it is off. Context: any. */
+OTP_INLINE bool otp_thread_is_told(const struct otp_thread *t)
+{
+    return otp_load_acquire(&t->has_timer) != 0 || otp_load_acquire(&t->is_off) != OTP_OFF_NOT;
+}
 
 /* Marks the thread as inside capture; false when it already is. Context: hot. */
 bool otp_thread_enter(struct otp_thread *t, uintptr_t host_sp);

@@ -259,7 +259,7 @@ void otp_thread_end(void)
         return; /* a child of vfork or clone runs on the thread's memory but is not the thread */
     }
     bool has_timer = otp_load_relaxed(&t->has_timer) != 0;
-    if (has_timer) {
+    if (otp_thread_is_told(t)) {
         otp_enter_last_tick(); /* the last but for what destructors and clean-up handlers use */
     }
     /* What runs after this may still be sampled: the record, and the labels that belong to it, are

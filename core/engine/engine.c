@@ -147,7 +147,6 @@ static void attach_main_thread(void)
         size_t bytes = limit.rlim_cur > MAIN_STACK_MAX ? MAIN_STACK_MAX : (size_t)limit.rlim_cur;
         t->stack_high = (uintptr_t)__libc_stack_end + 64;
         t->stack_low = t->stack_high - bytes;
-        otp_altstack_at_start(t);
     }
 }
 
@@ -466,7 +465,7 @@ static void quiet(void)
 static void take_last_tick(void)
 {
     struct otp_thread *t = otp_tls.thread;
-    if (t != NULL && otp_load_relaxed(&t->has_timer) != 0 && t->tid == otp_sys_gettid()) {
+    if (t != NULL && otp_thread_is_told(t) && t->tid == otp_sys_gettid()) {
         otp_enter_last_tick();
     }
 }
@@ -593,7 +592,7 @@ static bool is_owing(void)
 {
     const struct otp_thread *t = otp_tls.thread;
     uint64_t now_ns;
-    return t != NULL && otp_load_relaxed(&t->has_timer) != 0 && t->tid == otp_sys_gettid() &&
+    return t != NULL && otp_thread_is_told(t) && t->tid == otp_sys_gettid() &&
            otp_timer_clock(t, &now_ns) && otp_timer_due(t, now_ns) > 0;
 }
 
