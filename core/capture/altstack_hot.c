@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/base/atomic.h"
 #include "core/base/counters.h"
@@ -19,7 +20,10 @@
 #define OWN_BYTES ((size_t)1024) /* of the handler, before it is on its scratch stack */
 
 #define NEVER_A_BLOCK ((uintptr_t)2 << 20) /* where allocators begin a piece of their own */
-#define IDLE_TRIES 1000
+#define PAUSE_NS 500000  /* of who takes away a stack on which another thread may be */
+#define FEW_PAUSES 40    /* for one that sleeps, or waits for its turn */
+#define MOST_PAUSES 2000 /* for one that is there */
+#define LEFT_NS 100000   /* in which it has come off */
 
 uintptr_t otp_altstack_highest;
 static uint32_t count_to; /* records behind this one never had an alternate stack; atomic */
@@ -202,11 +206,22 @@ static bool is_set(const struct otp_thread *t)
            (uintptr_t)now.ss_sp == t->alt_low;
 }
 
-/* Another thread may be in the middle of a tick, on the stack that goes away. */
+/*
+ * Another thread may be in the middle of a tick, on the stack that goes away, or a few instructions
+ * before or behind it. It has left it when it has used some time and is not in the handler; or it
+ * sleeps, or is gone.
+ */
 static void await_idle(const struct otp_thread *t)
 {
-    for (int i = 0; i < IDLE_TRIES && otp_load_acquire(&t->busy) != 0; i++) {
-        (void)OTP_SYS0(SYS_sched_yield);
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    uint64_t began_ns;
+    uint64_t now_ns;
+    bool is_there = otp_timer_clock(t, &began_ns);
+    for (int i = 0; is_there && i < MOST_PAUSES; i++) {
+        (void)OTP_SYS2(SYS_nanosleep, &pause, 0);
+        bool is_ticking = otp_load_acquire(&t->is_ticking) != 0;
+        is_there = otp_timer_clock(t, &now_ns) &&
+                   (is_ticking || (i < FEW_PAUSES && now_ns - began_ns < LEFT_NS));
     }
 }
 

@@ -64,9 +64,10 @@ struct otp_thread {
     uint32_t has_timer;    /* enum otp_timer_state, atomic */
     uint32_t is_adopted;   /* made by the worker for a thread that may make one of its own */
     uint32_t is_off;       /* enum otp_off, atomic */
-    uint32_t has_stale;    /* atomic: a tick may be pending since before it was off */
-    uintptr_t alt_low;     /* alternate signal stack; both 0 when there is none; written by the */
-    uintptr_t alt_high;    /* thread, read by all: see altstack_hot.c */
+    uint32_t is_ticking; /* atomic: the handler of its tick runs, perhaps on its alternate stack */
+    uint32_t has_stale;  /* atomic: a tick may be pending since before it was off */
+    uintptr_t alt_low;   /* alternate signal stack; both 0 when there is none; written by the */
+    uintptr_t alt_high;  /* thread, read by all: see altstack_hot.c */
     int32_t timer_id;
     struct otp_pace pace[2]; /* the one in force, which due names, and the one before or after it */
     uint64_t due;            /* epoch of the pace, ends of its periods told; atomic, see timer.h */

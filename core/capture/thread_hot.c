@@ -104,6 +104,7 @@ struct otp_thread *otp_thread_claim(void)
             otp_store_relaxed(&t->has_timer, 0);
             t->is_adopted = 0;
             otp_store_relaxed(&t->is_off, 0);
+            otp_store_relaxed(&t->is_ticking, 0);
             otp_store_relaxed(&t->has_stale, 0);
             otp_store_relaxed(&t->alt_high, 0);
             otp_store_relaxed(&t->alt_low, 0);

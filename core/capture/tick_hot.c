@@ -364,9 +364,8 @@ static bool is_own(const struct otp_thread *t)
     return t == otp_tls.thread || otp_load_relaxed(&t->tid) == otp_sys_gettid();
 }
 
-void otp_tick(int signo, siginfo_t *info, void *context)
+static void on_tick(const siginfo_t *info, void *context)
 {
-    (void)signo;
     if (!otp_capture_is_on()) {
         return;
     }
@@ -389,6 +388,21 @@ void otp_tick(int signo, siginfo_t *info, void *context)
     take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
     note_seen(began_ns, put_off_ns);
     note_cost(t, began_ns);
+}
+
+/* From first to last it is said that the thread is in here, for who takes its stack away. */
+void otp_tick(int signo, siginfo_t *info, void *context)
+{
+    struct otp_thread *own = otp_tls.thread;
+    (void)signo;
+    if (OTP_LIKELY(own != NULL)) {
+        otp_store_relaxed(&own->is_ticking, 1);
+        otp_signal_fence();
+    }
+    on_tick(info, context);
+    if (OTP_LIKELY(own != NULL)) {
+        otp_store_release(&own->is_ticking, 0);
+    }
 }
 
 void otp_sampled_last_tick(const struct otp_regs *regs)
