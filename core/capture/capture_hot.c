@@ -14,6 +14,7 @@ uint32_t otp_wake_word;
 uint32_t otp_unload_epoch;
 uint64_t otp_samples_taken;
 uint64_t otp_cost_clock_ns;
+uint64_t otp_cost_event_ns;
 
 void otp_capture_wake(void)
 {

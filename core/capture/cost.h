@@ -25,6 +25,10 @@ static inline uint64_t otp_cost_weight(uint64_t n)
 /* Delivery and return of one signal (docs/PERFORMANCE.md). */
 #define OTP_COST_SIGNAL_NS UINT64_C(2300)
 
+/* What the kernel takes for a tick of a perf event, besides the signal; 0: not known. Atomic, set
+ * by the worker. */
+extern uint64_t otp_cost_event_ns;
+
 /* Of one thread, or of all. Ticks and allocations have fields of their own: one may interrupt the
  * other. */
 struct otp_cost {

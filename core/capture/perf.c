@@ -14,6 +14,10 @@
 #include "core/capture/perf_table.h"
 #include "core/capture/timer.h"
 
+#define MEASURE_PERIOD_NS UINT64_C(100000)
+#define MEASURE_TURNS 500000U
+#define MEASURE_ROUNDS 3
+
 uint64_t otp_perf_kernel_tick_ns(void)
 {
     struct timespec ts = {0};
@@ -22,14 +26,14 @@ uint64_t otp_perf_kernel_tick_ns(void)
     return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
 }
 
-static int open_event(int32_t tid)
+static int open_event(int32_t tid, uint64_t period_ns)
 {
     struct perf_event_attr attr;
     memset(&attr, 0, sizeof(attr));
     attr.type = PERF_TYPE_SOFTWARE;
     attr.size = sizeof(attr);
     attr.config = PERF_COUNT_SW_TASK_CLOCK;
-    attr.sample_period = otp_load_relaxed(&otp_settings.cpu_period_ns);
+    attr.sample_period = period_ns;
     attr.wakeup_events = 1;
     attr.disabled = 1;
     attr.exclude_hv = 1;
@@ -48,11 +52,43 @@ static bool direct(int fd, int32_t tid, int signo)
            OTP_SYS3(SYS_ioctl, fd, PERF_EVENT_IOC_ENABLE, 0) >= 0;
 }
 
+/* Nanoseconds of a piece of work without system calls. */
+static uint64_t time_work(void)
+{
+    uint64_t x = 1;
+    uint64_t from = otp_sys_monotonic_ns();
+    for (uint32_t i = 0; i < MEASURE_TURNS; i++) {
+        x = x * 6364136223846793005U + 1;
+        __asm__ volatile("" : "+r"(x));
+    }
+    return otp_sys_monotonic_ns() - from;
+}
+
+/* The worker has all signals blocked: the one that comes stays pending, and no second is queued. */
+uint64_t otp_perf_measure_ns(void)
+{
+    uint64_t plain = UINT64_MAX;
+    uint64_t ticked = UINT64_MAX;
+    for (int i = 0; i < MEASURE_ROUNDS; i++) {
+        uint64_t took = time_work();
+        plain = took < plain ? took : plain;
+        int fd = open_event(0, MEASURE_PERIOD_NS);
+        if (fd < 0 || !direct(fd, otp_sys_gettid(), SIGPROF)) {
+            otp_sys_close(fd);
+            return 0;
+        }
+        took = time_work();
+        ticked = took < ticked ? took : ticked;
+        otp_sys_close(fd);
+    }
+    return ticked > plain ? (ticked - plain) * MEASURE_PERIOD_NS / ticked : 0;
+}
+
 static bool open_for(struct otp_thread *t)
 {
     int32_t tid = otp_load_relaxed(&t->tid);
     int signo = otp_settings.signo; /* a host thread may move the ticks meanwhile */
-    int fd = open_event(tid);
+    int fd = open_event(tid, otp_load_relaxed(&otp_settings.cpu_period_ns));
     if (fd < 0) {
         return fd == -ESRCH; /* the thread is gone: nothing refused */
     }
@@ -81,11 +117,19 @@ bool otp_perf_open_all(void)
         if (t->perf_fd != 0 && t->perf_signo != otp_settings.signo) {
             otp_perf_close(t); /* the timers have moved to another signal */
         }
-        if (is_live && t->perf_fd == 0 && !open_for(t)) {
+        bool is_wanted = is_live && otp_load_relaxed(&t->is_waiter) == 0;
+        if (is_wanted && t->perf_fd == 0 && !open_for(t)) {
             return false;
         }
     }
     return true;
+}
+
+void otp_perf_close_of_waiter(struct otp_thread *t)
+{
+    if (otp_load_relaxed(&t->is_waiter) != 0) {
+        otp_perf_close(t);
+    }
 }
 
 void otp_perf_close(struct otp_thread *t)

@@ -75,6 +75,9 @@ struct otp_thread {
                                 whose the time is; see tick_hot.c */
     uint64_t user_us;        /* that it had used at the timer's last tick, in a thread with a */
     uint64_t system_us;      /* perf event */
+    uint64_t waits;          /* that it had begun, by the kernel's count, */
+    uint64_t waits_ns;       /* at this reading of its CPU clock */
+    uint32_t is_waiter;      /* atomic: it waits too often for a perf event; see tick_hot.c */
     uint64_t put_off_ns;     /* reading of it at the last tick that could not be booked */
     uintptr_t last_leaf;     /* function that the thread has returned from when it ends; 0: none */
     uint64_t random;         /* state of the generator; whoever starts the timer uses it */

@@ -114,6 +114,9 @@ struct otp_thread *otp_thread_claim(void)
             t->put_off_ns = 0;
             t->user_us = 0;
             t->system_us = 0;
+            t->waits = 0;
+            t->waits_ns = 0;
+            otp_store_relaxed(&t->is_waiter, 0);
             otp_store_relaxed(&t->start, NULL);
             otp_store_relaxed(&t->start_c11, NULL);
             otp_store_relaxed(&t->context, 0);
@@ -312,6 +315,9 @@ void otp_thread_forget_others(void)
         t->put_off_ns = 0;
         t->user_us = 0;
         t->system_us = 0;
+        t->waits = 0;
+        t->waits_ns = 0;
+        otp_store_relaxed(&t->is_waiter, 0);
         if (t->ring != NULL) {
             otp_ring_init(t->ring, t->ring->size);
         }

@@ -41,6 +41,17 @@
  * time with them. */
 #define FAR_APART 8U
 
+/*
+ * A perf event is stopped whenever its thread waits, and started when that goes on: two settings of
+ * the kernel's timer, which take 1 us or, in a virtual machine, 20. So a thread that waits more
+ * than 500 times a second of its CPU time, seen over 20 ms of that, has none, until it was seen to
+ * wait less than 100 times over a second.
+ */
+#define WAITER_NS UINT64_C(20000000)
+#define WAITER_EACH_NS (UINT64_C(1000000000) / 500)
+#define CALM_NS UINT64_C(1000000000)
+#define CALM_EACH_NS (UINT64_C(1000000000) / 100)
+
 /* What the part on the scratch stack needs. */
 struct tick {
     struct otp_thread *thread;
@@ -213,6 +224,27 @@ static void take(struct tick *k, uintptr_t sp)
     otp_thread_leave(t);
 }
 
+/* Looks at how often the thread waits, and has the worker close its perf event, or open one. */
+static void watch_waits(struct otp_thread *t, uint64_t now_ns)
+{
+    struct rusage used;
+    bool is_waiter = otp_load_relaxed(&t->is_waiter) != 0;
+    if (now_ns < t->waits_ns + (is_waiter ? CALM_NS : WAITER_NS) ||
+        OTP_SYS2(SYS_getrusage, RUSAGE_THREAD, &used) < 0) {
+        return;
+    }
+    uint64_t waits = (uint64_t)used.ru_nvcsw;
+    uint64_t each_ns = (now_ns - t->waits_ns) / (waits - t->waits + 1);
+    if (!is_waiter && each_ns < WAITER_EACH_NS) {
+        otp_store_relaxed(&t->is_waiter, 1);
+        otp_capture_wake();
+    } else if (is_waiter && each_ns > CALM_EACH_NS) {
+        otp_store_relaxed(&t->is_waiter, 0); /* the worker's next look opens an event */
+    }
+    t->waits = waits;
+    t->waits_ns = now_ns;
+}
+
 /*
  * Whether the kernel's tick that sent the timer's signal found the thread inside the kernel: the
  * kernel adds the whole time from tick to tick to the thread's system time then, and to its user
@@ -305,6 +337,8 @@ static void take_all(struct tick *k, const ucontext_t *uc)
         (void)tick_age_ns(true); /* to know it when it is asked for */
     }
     t->timer_seen_ns = k->now_ns; /* the event, when it comes, has no share in this time */
+    t->user_us = 0; /* as they are when there is none yet */
+    t->system_us = 0;
 }
 
 /*
@@ -346,13 +380,14 @@ static void share_out(struct tick *k, const ucontext_t *uc, bool is_timer)
 }
 
 /* Writes what this tick cost on the thread's account. */
-static void note_cost(struct otp_thread *t, uint64_t began_ns)
+static void note_cost(struct otp_thread *t, uint64_t began_ns, bool is_timer)
 {
     uint64_t ticks = t->cost.ticks + 1;
     otp_store_relaxed(&t->cost.ticks, ticks);
     uint64_t weight = otp_cost_weight(ticks);
     if (weight != 0) {
         uint64_t one = otp_sys_thread_cpu_ns() - began_ns + OTP_COST_SIGNAL_NS;
+        one += is_timer ? 0 : otp_load_relaxed(&otp_cost_event_ns);
         otp_store_relaxed(&t->cost.tick_ns, t->cost.tick_ns + one * weight);
     }
 }
@@ -380,6 +415,9 @@ static void on_tick(const siginfo_t *info, void *context)
     struct tick k = {.thread = t, .signal = context, .now_ns = began_ns};
     uint64_t put_off_ns = t->put_off_ns; /* what was booked before is not due any more */
     k.was_blocked = is_timer && was_blocked(t, context, began_ns);
+    if (is_timer && otp_settings.wants_perf) {
+        watch_waits(t, began_ns);
+    }
     if (otp_load_relaxed(&t->perf_fd) != 0) {
         share_out(&k, context, is_timer);
     } else {
@@ -387,7 +425,7 @@ static void on_tick(const siginfo_t *info, void *context)
     }
     take(&k, (uintptr_t)k.signal->uc_mcontext.gregs[REG_RSP]);
     note_seen(began_ns, put_off_ns);
-    note_cost(t, began_ns);
+    note_cost(t, began_ns, is_timer);
 }
 
 /* From first to last it is said that the thread is in here, for who takes its stack away. */

@@ -25,6 +25,7 @@
 #include "core/engine/code.h"
 #include "core/engine/creds.h"
 #include "core/engine/outputs.h"
+#include "core/engine/rates.h"
 #include "core/engine/state.h"
 #include "core/engine/teller.h"
 #include "core/engine/tell.h"
@@ -289,6 +290,7 @@ void otp_pipeline_drain(void)
         if (state == OTP_THREAD_FREE) {
             continue;
         }
+        otp_perf_close_of_waiter(t);
         if (has_records(t)) {
             otp_names_refresh(t);
             drain_ring(t->ring);
@@ -635,11 +637,9 @@ bool otp_pipeline_scan(void)
     bool look_again = otp_scan_threads(&heap, &scan);
     collect(true);
     if (otp_settings.wants_perf && otp_capture_is_on() &&
-        otp_load_acquire(&otp_settings.perf_holds) == 0) {
+        otp_load_acquire(&otp_settings.perf_holds) == 0 && otp_rates_weigh_perf()) {
         otp_settings.is_perf_used = otp_perf_open_all();
-        if (!otp_settings.is_perf_used) {
-            otp_settings.wants_perf = false;
-        }
+        otp_settings.wants_perf = otp_settings.is_perf_used;
     }
     otp_signals_check();
     log_ticks();

@@ -27,12 +27,37 @@ uint64_t otp_rates_period_ns(uint32_t hz, uint32_t level)
     return period < PERIOD_MAX_NS ? period : PERIOD_MAX_NS;
 }
 
+/* Not known yet is room enough: the worker finds out before it opens one. */
+static bool has_room_for_perf(const struct otp_conf *conf, uint64_t period_ns)
+{
+    uint64_t event_ns = otp_load_relaxed(&otp_cost_event_ns);
+    return event_ns == 0 ||
+           (event_ns + OTP_COST_SIGNAL_NS) * 1000000U / period_ns <= conf->cpu_budget_ppm;
+}
+
 bool otp_rates_want_perf(const struct otp_conf *conf, uint64_t period_ns)
 {
     if (conf->cpu_engine == OTP_CPU_ENGINE_AUTO) {
-        return period_ns < otp_perf_kernel_tick_ns();
+        return period_ns < otp_perf_kernel_tick_ns() && has_room_for_perf(conf, period_ns);
     }
     return conf->cpu_engine == OTP_CPU_ENGINE_PERF;
+}
+
+bool otp_rates_weigh_perf(void)
+{
+    static bool is_done;
+    if (!is_done) {
+        is_done = true;
+        uint64_t event_ns = otp_perf_measure_ns();
+        otp_store_relaxed(&otp_cost_event_ns, event_ns);
+        otp_settings.wants_perf =
+            otp_rates_want_perf(&otp_engine.conf, otp_load_relaxed(&otp_settings.cpu_period_ns));
+        otp_engine_log_number(OTP_LOG_INFO, "a tick of a perf event costs ", event_ns,
+                              otp_settings.wants_perf
+                                  ? " ns of the kernel's time"
+                                  : " ns, more than the CPU budget: timers tick alone");
+    }
+    return otp_settings.wants_perf;
 }
 
 void otp_rates_spent(struct otp_spent *out)
@@ -90,20 +115,25 @@ void otp_rates_open(void)
 /* A profile states one period, so samples of the old one must not be among those to come. */
 static void set_period(uint64_t period_ns)
 {
-    const struct otp_conf *conf = &otp_engine.conf;
     if (!otp_pipeline_can_change()) {
         otp_pipeline_drain();
         otp_pipeline_flush(otp_sys_monotonic_ns() + FLUSH_NS, false);
     }
     otp_store_relaxed(&otp_settings.cpu_period_ns, period_ns);
     otp_timer_follow_all();
+    otp_perf_follow_all();
+}
+
+static void follow_engine(void)
+{
+    const struct otp_conf *conf = &otp_engine.conf;
+    uint64_t period_ns = otp_load_relaxed(&otp_settings.cpu_period_ns);
     bool wants = conf->cpu && otp_rates_want_perf(conf, period_ns);
     otp_settings.wants_perf = wants; /* opened with the next look at the threads */
     if (!wants && otp_settings.is_perf_used) {
         otp_perf_close_all();
         otp_settings.is_perf_used = false;
     }
-    otp_perf_follow_all();
 }
 
 /* An interval of 1 is a promise: the heap profile is exact. The budget does not touch it. */
@@ -126,6 +156,7 @@ bool otp_rates_apply(void)
     if (period != otp_load_relaxed(&otp_settings.cpu_period_ns)) {
         set_period(period);
     }
+    follow_engine();
     return interval == otp_load_relaxed(&otp_settings.heap_interval) ||
            otp_alloc_set_interval(interval);
 }

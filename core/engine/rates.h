@@ -21,8 +21,11 @@ struct otp_spent {
 };
 
 /* Whether perf events are wanted for that period: by themselves only where the timers, which tick
- * with the kernel, are too coarse for it. Context: any. */
+ * with the kernel, are too coarse for it, and the budget has room for them. Context: any. */
 bool otp_rates_want_perf(const struct otp_conf *conf, uint64_t period_ns);
+/* Finds out what perf events cost here, once, before the first is opened; false: they are not
+ * wanted then. */
+bool otp_rates_weigh_perf(void);
 /* The period of that rate. Context: any. */
 uint64_t otp_rates_period_ns(uint32_t hz, uint32_t level);
 
