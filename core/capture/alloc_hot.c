@@ -131,6 +131,43 @@ static bool may_be_sample(const void *p)
     return ((uintptr_t)p & otp_load_relaxed(&sample_mask)) == 0;
 }
 
+/*
+ * A program's hottest block may happen to lie where sampled ones do, and each of its frees would be
+ * looked up. So each thread remembers a few addresses that it looked up in vain: they stay what
+ * they were until another sample is followed, since who looks holds the block. A sample is counted
+ * before the host sees it, so a thread that is handed it sees the count as well.
+ */
+static uint64_t followed;
+
+static struct otp_miss *miss_of(const void *p)
+{
+    return &otp_tls.misses[(uintptr_t)p / PAGE % OTP_MISSES];
+}
+
+static bool is_known_miss(const void *p)
+{
+    const struct otp_miss *m = miss_of(p);
+    return m->addr == (uintptr_t)p && m->followed == otp_load_relaxed(&followed) && has_tags();
+}
+
+/* count: of samples, read before p was looked up. */
+static void note_miss(const void *p, uint64_t count)
+{
+    struct otp_miss *m = miss_of(p);
+    m->followed = count;
+    m->addr = (uintptr_t)p;
+}
+
+/* Remembers a block by its address. */
+static bool follow(uintptr_t block, const struct otp_live *item)
+{
+    bool is_followed = otp_live_insert(block, item);
+    if (has_tags()) {
+        (void)otp_add_acq_rel(&followed, 1);
+    }
+    return is_followed;
+}
+
 /* Bytes until the next sample at the interval of that number. */
 static uint64_t draw_at(uint32_t interval)
 {
@@ -333,7 +370,7 @@ static void book(void *arg)
         otp_ledger_told(item.account, item.objects, item.bytes);
     }
     otp_ledger_add(item.account, item.objects, item.bytes);
-    if ((has_tags() && !is_tagged((void *)j->block)) || !otp_live_insert(j->block, &item)) {
+    if ((has_tags() && !is_tagged((void *)j->block)) || !follow(j->block, &item)) {
         otp_ledger_sub(item.account, item.objects, item.bytes); /* cannot be followed: not live */
         otp_count(OTP_COUNT_LIVE_FULL, OTP_OF_HEAP, 1);
     }
@@ -475,7 +512,12 @@ size_t otp_alloc_usable(const void *p, size_t usable)
 {
     struct otp_live item;
     if (!was_tagging || usable >= OWN_MAPPING_MIN || !may_be_sample(p) ||
-        !otp_live_find((uintptr_t)p, &item)) {
+        is_known_miss(p)) {
+        return usable;
+    }
+    uint64_t count = otp_load_relaxed(&followed);
+    if (!otp_live_find((uintptr_t)p, &item)) {
+        note_miss(p, count);
         return usable;
     }
     return item.size < usable ? item.size : usable;
@@ -501,6 +543,21 @@ static bool lose_altstack(void *p)
     return OTP_UNLIKELY(!is_small) && otp_altstack_lose((uintptr_t)p, bytes);
 }
 
+/* The end of a sampled block. What the allocator is to free: p, NULL, or another block. */
+static void *retire(void *p, const struct otp_live *item)
+{
+    struct otp_live mark;
+    otp_ledger_sub(item->account, item->objects, item->bytes);
+    if (usable_size == NULL || !has_tags() || !follow((uintptr_t)p, &stashed)) {
+        return p;
+    }
+    void *other = otp_stash_put(p, usable_size(p));
+    if (other != NULL) {
+        (void)otp_live_remove((uintptr_t)other, &mark);
+    }
+    return other;
+}
+
 void *otp_alloc_release(void *p)
 {
     struct otp_live item;
@@ -508,22 +565,19 @@ void *otp_alloc_release(void *p)
         return p;
     }
     (void)lose_altstack(p);
-    if (!may_be_sample(p) || !otp_live_remove((uintptr_t)p, &item)) {
+    if (!may_be_sample(p) || is_known_miss(p)) {
+        return p;
+    }
+    uint64_t count = otp_load_relaxed(&followed);
+    if (!otp_live_remove((uintptr_t)p, &item)) {
+        note_miss(p, count);
         return p;
     }
     if (OTP_UNLIKELY(item.account == NULL)) {
         otp_real.free(p); /* freed twice by the host: the allocator shall see both */
         return p;
     }
-    otp_ledger_sub(item.account, item.objects, item.bytes);
-    if (usable_size == NULL || !has_tags() || !otp_live_insert((uintptr_t)p, &stashed)) {
-        return p;
-    }
-    void *other = otp_stash_put(p, usable_size(p));
-    if (other != NULL) {
-        (void)otp_live_remove((uintptr_t)other, &item);
-    }
-    return other;
+    return retire(p, &item);
 }
 
 void *otp_sampled_malloc(size_t size, const struct otp_regs *regs);
@@ -564,22 +618,53 @@ void *otp_sampled_calloc(size_t count, size_t size, const struct otp_regs *regs)
     return p;
 }
 
+/*
+ * A small sampled block goes back to the stash when it is reallocated: left where it is, and cut
+ * down by the allocator, it would be a small block of the program's for ever, and looked up at each
+ * of its frees. NULL: it stays.
+ */
+static void *move_from_tagged(void *p, const struct otp_live *item, size_t size)
+{
+    if (usable_size == NULL || !has_tags() || !is_tagged(p) || item->size >= OWN_MAPPING_MIN) {
+        return NULL;
+    }
+    int saved = errno;
+    void *q = otp_real.malloc(size);
+    if (q == NULL) {
+        errno = saved;
+        return NULL;
+    }
+    size_t usable = usable_size(p);
+    memcpy(q, p, usable < size ? usable : size);
+    otp_real.free(retire(p, item));
+    return q;
+}
+
 /* Takes the old block's entry out for the call and puts it back when the call fails. */
 static void *realloc_followed(void *p, size_t size)
 {
     struct otp_live item;
-    bool was_sampled = may_be_sample(p) && p != NULL && otp_live_remove((uintptr_t)p, &item) &&
-                       item.account != NULL;
-    void *q = otp_real.realloc(p, size);
-    if (was_sampled) {
-        if (q == NULL && size != 0) {
-            if (!otp_live_insert((uintptr_t)p, &item)) {
-                otp_ledger_sub(item.account, item.objects, item.bytes);
-                otp_count(OTP_COUNT_LIVE_FULL, OTP_OF_HEAP, 1);
-            }
-        } else {
-            otp_ledger_sub(item.account, item.objects, item.bytes);
-        }
+    uint64_t count = otp_load_relaxed(&followed);
+    if (p == NULL || !may_be_sample(p) || is_known_miss(p)) {
+        return otp_real.realloc(p, size);
+    }
+    if (!otp_live_remove((uintptr_t)p, &item)) {
+        note_miss(p, count);
+        return otp_real.realloc(p, size);
+    }
+    if (item.account == NULL) {
+        return otp_real.realloc(p, size); /* freed before by the host */
+    }
+    void *q = size == 0 ? NULL : move_from_tagged(p, &item, size);
+    if (q != NULL) {
+        return q;
+    }
+    q = otp_real.realloc(p, size);
+    if (q != NULL || size == 0) {
+        otp_ledger_sub(item.account, item.objects, item.bytes);
+    } else if (!follow((uintptr_t)p, &item)) {
+        otp_ledger_sub(item.account, item.objects, item.bytes);
+        otp_count(OTP_COUNT_LIVE_FULL, OTP_OF_HEAP, 1);
     }
     return q;
 }

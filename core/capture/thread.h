@@ -99,6 +99,16 @@ struct otp_thread {
 /* A tick marks what it finds; what is set or changed after it is new again. */
 enum otp_has { OTP_HAS_NONE = 0, OTP_HAS_NEW = 1, OTP_HAS_SEEN = 2 };
 
+/*
+ * Addresses that look like sampled blocks and were found not to be, with the number of samples that
+ * had been followed by then: see alloc_hot.c.
+ */
+#define OTP_MISSES 4U
+struct otp_miss {
+    uintptr_t addr;
+    uint64_t followed;
+};
+
 /* Thread-local part, small and in initial-exec TLS, so that reading it is one instruction. */
 struct otp_tls {
     uint64_t countdown;        /* bytes until the next heap sample */
@@ -107,6 +117,7 @@ struct otp_tls {
     uint32_t interval;         /* number of the interval that it was drawn with; see alloc.h */
     struct otp_thread *thread; /* NULL: not attached yet */
     uint32_t is_refused;       /* there was no record for this thread */
+    struct otp_miss misses[OTP_MISSES];
     uintptr_t jump_pc;         /* where a jump off an alternate stack goes on; see altstack.h */
     uint32_t has_span;         /* enum otp_has: the program has set one, the two ids below */
     uint32_t has_labels;       /* enum otp_has: there are some in labels */

@@ -19,6 +19,29 @@ for edge in constructor static_object static_end thread_object thread_end key_en
 done
 end
 
+begin "blocks that lie where sampled ones do are told from them, at each interval"
+host same_place -fno-builtin
+for interval in 1 64k 512k; do
+    rm -f "$p"/*
+    settings="OTELPROF_HEAP_INTERVAL=$interval"
+    prof "$host"
+    equal "exit status" 0 "$status"
+    equal "standard output" done "$(cat "$d/prof.out")"
+    strict
+    judge heap allocate_ $(files same_place) > heap
+    for site in here there; do
+        equal "objects of allocate_$site that are left, at $interval" 0 \
+            "$(sed -n "s/^allocate_$site [1-9][0-9]* [1-9][0-9]* \([0-9]*\) [0-9]*$/\1/p" heap)"
+    done
+    read -r found stayed lost < "$d/prof.err"
+    equal "reallocated blocks that have lost their contents, at $interval" 0 "$lost"
+    if [ $interval = 512k ]; then
+        between "sampled blocks that were reallocated" 20 100000 "$found"
+        equal "of these, at the start of a page afterwards" 0 "$stayed"
+    fi
+done
+end
+
 host interloper -fPIC -shared -fno-builtin
 other=$host
 for order in "$other:$lib" "$lib:$other"; do
