@@ -28,6 +28,9 @@
 #define OWN_MAPPING_MIN ((size_t)128 << 10)
 #define NEVER (UINT64_MAX / 2)
 
+/* Of the host's stack, below where it called: what its handlers may want, and some for us. */
+#define ROOM_HERE ((size_t)256 << 10)
+
 /* The longest way to the next look at the interval. */
 #define PIECE ((uint64_t)4 << 20)
 
@@ -340,9 +343,10 @@ static struct otp_account *account_of(const struct job *j, uint32_t depth,
     return tagged != NULL ? tagged : a;
 }
 
-static void book(void *arg)
+/* Books the block of j with its stack, and the tag if that has bytes. */
+static void book_stack(const struct job *j, uint32_t depth, const struct otp_tag *tag,
+                       size_t tag_bytes)
 {
-    struct job *j = arg;
     uint64_t length = (uint64_t)j->size + 1;
     uint64_t mean = otp_alloc_intervals[j->interval];
     double probability = 1;
@@ -353,20 +357,14 @@ static void book(void *arg)
         .bytes = otp_random_round(&otp_tls.random, (double)j->size / probability),
         .size = (j->size < OTP_LIVE_SIZE_MAX ? j->size : OTP_LIVE_SIZE_MAX) & OTP_LIVE_SIZE_MAX,
     };
-    uint32_t depth = otp_unwind_run(j->unwind);
-    struct otp_tag tag;
-    size_t tag_bytes = otp_tag_take(&tag) ? otp_tag_bytes(&tag) : 0;
-    if (OTP_UNLIKELY(otp_unwind_was_cut(j->unwind))) {
-        otp_count(OTP_COUNT_UNWIND_CUT, OTP_OF_HEAP, 1);
-    }
-    item.account = account_of(j, depth, &tag, tag_bytes);
+    item.account = account_of(j, depth, tag, tag_bytes);
     if (item.account == NULL) {
         otp_count(OTP_COUNT_LEDGER_FULL, OTP_OF_HEAP, 1);
         return;
     }
     double objects = (double)(1U << OTP_OBJECTS_SHIFT) / probability;
     item.objects = otp_ledger_round(item.account, (uint64_t)(objects + 0.5)) & OTP_LIVE_OBJECTS_MAX;
-    if (otp_settings.has_timestamps && observe(j, &item, depth, &tag, tag_bytes)) {
+    if (otp_settings.has_timestamps && observe(j, &item, depth, tag, tag_bytes)) {
         otp_ledger_told(item.account, item.objects, item.bytes);
     }
     otp_ledger_add(item.account, item.objects, item.bytes);
@@ -374,6 +372,51 @@ static void book(void *arg)
         otp_ledger_sub(item.account, item.objects, item.bytes); /* cannot be followed: not live */
         otp_count(OTP_COUNT_LIVE_FULL, OTP_OF_HEAP, 1);
     }
+}
+
+static void book(void *arg)
+{
+    struct job *j = arg;
+    uint32_t depth = otp_unwind_run(j->unwind);
+    struct otp_tag tag;
+    size_t tag_bytes = otp_tag_take(&tag) ? otp_tag_bytes(&tag) : 0;
+    if (OTP_UNLIKELY(otp_unwind_was_cut(j->unwind))) {
+        otp_count(OTP_COUNT_UNWIND_CUT, OTP_OF_HEAP, 1);
+    }
+    book_stack(j, depth, &tag, tag_bytes);
+}
+
+/*
+ * Where the thread is on a stack whose bounds are known and that has plenty of room, what most
+ * samples need, a walk by rules and the account of a stack without a tag, is done right here, with
+ * signals open, as the allocator's own work is: two system calls less, which take as long as all
+ * the rest. A handler of the host that comes in between has the room that it would have had, less 4
+ * KiB; and all that is touched is shared with other threads anyway and waits for nobody, so a
+ * handler that forks, waits, jumps or ends the thread leaves nothing behind but a scratch stack,
+ * which its thread's next sample, or the end of its record, gives back. What such a handler does
+ * itself is not sampled: with fine intervals that would be most handlers, so there they wait.
+ */
+static bool book_here(struct otp_thread *t, struct job *j, const struct otp_regs *regs)
+{
+    uintptr_t sp = otp_regs_sp(regs);
+    if (sp >= t->stack_high || sp < t->stack_low || sp - t->stack_low < ROOM_HERE ||
+        !has_tags() || otp_settings.has_timestamps || otp_tag_may_be()) {
+        return false;
+    }
+    t->scratch = otp_scratch_claim();
+    if (OTP_UNLIKELY(t->scratch == 0)) {
+        return false;
+    }
+    j->unwind = otp_unwind_at(otp_scratch_base(t->scratch));
+    otp_unwind_from_call(j->unwind, t, regs);
+    uint32_t depth = otp_unwind_try(j->unwind);
+    if (depth != 0) {
+        book_stack(j, depth, NULL, 0);
+    }
+    uint32_t taken = t->scratch;
+    t->scratch = 0;
+    otp_scratch_release(taken);
+    return depth != 0;
 }
 
 static void book_on_scratch(struct otp_thread *t, struct job *j, const struct otp_regs *regs)
@@ -403,6 +446,12 @@ static void end(struct otp_thread *t, void *block, size_t size, const struct otp
     }
     uint64_t began_ns = cost_began(t);
     uint64_t mask;
+    if (OTP_LIKELY(book_here(t, &j, regs))) {
+        otp_capture_note_sample();
+        note_cost(t, began_ns);
+        otp_thread_leave(t);
+        return;
+    }
     if (OTP_UNLIKELY(!otp_sys_block_signals(&mask))) {
         otp_count(OTP_COUNT_NO_SCRATCH, OTP_OF_HEAP, 1);
         otp_thread_leave(t);

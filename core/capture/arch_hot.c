@@ -146,7 +146,7 @@ __asm__(".text\n"
         "    .size otp_arch_clone_thread, . - otp_arch_clone_thread\n");
 
 /* Six pushes give struct otp_regs, its last word being the return address. arg_n gets its address.
- */
+ * A handler of the host may end its thread at any of them, which unwinds: so each is told. */
 #define ENTER(name, arg_register)                                                                  \
     __asm__(".text\n"                                                                              \
             ".globl otp_enter_" #name "\n"                                                         \
@@ -158,11 +158,15 @@ __asm__(".text\n"
             "    .cfi_adjust_cfa_offset 8\n"                                                       \
             "    .cfi_rel_offset %rbp, 0\n"                                                        \
             "    push %rbx\n"                                                                      \
+            "    .cfi_adjust_cfa_offset 8\n"                                                       \
             "    push %r12\n"                                                                      \
+            "    .cfi_adjust_cfa_offset 8\n"                                                       \
             "    push %r13\n"                                                                      \
+            "    .cfi_adjust_cfa_offset 8\n"                                                       \
             "    push %r14\n"                                                                      \
+            "    .cfi_adjust_cfa_offset 8\n"                                                       \
             "    push %r15\n"                                                                      \
-            "    .cfi_adjust_cfa_offset 40\n"                                                      \
+            "    .cfi_adjust_cfa_offset 8\n"                                                       \
             "    mov %rsp, %" arg_register "\n"                                                    \
             "    sub $8, %rsp\n"                                                                   \
             "    .cfi_adjust_cfa_offset 8\n"                                                       \

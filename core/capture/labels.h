@@ -77,12 +77,18 @@ void otp_labels_pop(void);
 /* Fills t from span, labels and thread context of the calling thread; see otp_tag_take. */
 bool otp_tag_fill(struct otp_tag *t);
 
+/* Whether a sample of the calling thread may carry anything. Context: hot. */
+OTP_INLINE bool otp_tag_may_be(void)
+{
+    return OTP_UNLIKELY(
+        (otp_tls.has_span | otp_tls.has_labels | otp_load_relaxed(&otp_slot_kind)) != 0);
+}
+
 /* What the calling thread's sample shall carry; false: nothing, and t is untouched. Context: hot.
  */
 OTP_INLINE bool otp_tag_take(struct otp_tag *t)
 {
-    uint32_t any = otp_tls.has_span | otp_tls.has_labels | otp_load_relaxed(&otp_slot_kind);
-    return OTP_UNLIKELY(any != 0) && otp_tag_fill(t);
+    return otp_tag_may_be() && otp_tag_fill(t);
 }
 
 /* A tick has seen span and labels; those that are new are taken to be so since that reading of the

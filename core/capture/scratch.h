@@ -27,8 +27,9 @@ bool otp_scratch_init(void);
 uint32_t otp_scratch_claim(void);
 /* Gives it back; 0 is ignored. Context: hot. */
 void otp_scratch_release(uint32_t taken);
-/* In a fork child: the stacks of threads that are not there are free. Context: init. */
-void otp_scratch_forget(void);
+/* In a fork child: all are free but the one that the forking thread has taken, 0 none. Context:
+ * init. */
+void otp_scratch_forget(uint32_t taken);
 /* Lowest address of a taken stack. Context: hot. */
 void *otp_scratch_base(uint32_t taken);
 /* Base of the stack on which the caller runs; only valid while running on one. Context: hot. */

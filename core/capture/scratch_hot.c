@@ -40,7 +40,7 @@ bool otp_scratch_init(void)
     }
     first_base = (p + OTP_SCRATCH_BYTES - 1) & ~(OTP_SCRATCH_BYTES - 1);
     trim(p, first_base);
-    otp_scratch_forget();
+    otp_scratch_forget(0);
     return true;
 }
 
@@ -64,9 +64,10 @@ void otp_scratch_release(uint32_t taken)
     }
 }
 
-void otp_scratch_forget(void)
+void otp_scratch_forget(uint32_t taken)
 {
-    otp_store_relaxed(&taken_bits, stack_count == 32 ? 0 : UINT32_MAX << stack_count);
+    uint32_t kept = taken != 0 ? 1U << (taken - 1) : 0;
+    otp_store_relaxed(&taken_bits, kept | (stack_count == 32 ? 0 : UINT32_MAX << stack_count));
 }
 
 void *otp_scratch_base(uint32_t taken)

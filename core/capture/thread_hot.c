@@ -281,6 +281,8 @@ void otp_thread_end(void)
 void otp_thread_recycle(struct otp_thread *t)
 {
     otp_timer_stop(t);
+    otp_scratch_release(t->scratch); /* of one that was ended by a handler in the middle */
+    t->scratch = 0;
     if (t->ring != NULL && t->number >= KEEP_RINGS) {
         otp_hotmem_unmap(t->ring, otp_ring_bytes(t->ring->size));
         t->ring = NULL;

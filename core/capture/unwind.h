@@ -39,6 +39,9 @@ void otp_unwind_from_call(struct otp_unwind *u, const struct otp_thread *t,
                           const struct otp_regs *regs);
 /* Walks the stack; to be called on the scratch stack. Returns the number of frames, at least 1. */
 uint32_t otp_unwind_run(struct otp_unwind *u);
+/* The same by rules alone, from the caller of an interposed function, on any stack: it needs some 2
+ * KiB of it. 0: the walk is one for otp_unwind_run. */
+uint32_t otp_unwind_try(struct otp_unwind *u);
 /* Whether it could not go on before the end of the stack; the caller counts that. */
 bool otp_unwind_was_cut(const struct otp_unwind *u);
 /* The frames, leaf first; a cut stack ends in OTP_FRAME_TRUNCATED. Valid until the stack is

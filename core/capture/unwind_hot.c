@@ -625,6 +625,18 @@ uint32_t otp_unwind_run(struct otp_unwind *u)
     return u->depth == 0 ? 1 : u->depth;
 }
 
+uint32_t otp_unwind_try(struct otp_unwind *u)
+{
+    const greg_t *g = u->context.uc_mcontext.gregs;
+    struct walk w = {.pc = (uintptr_t)g[REG_RIP],
+                     .sp = (uintptr_t)g[REG_RSP],
+                     .bp = (uintptr_t)g[REG_RBP]};
+    uint32_t depth = 0;
+    u->passed = 0;
+    u->is_cut = false;
+    return walk_simple(u, w, &depth) ? depth : 0;
+}
+
 bool otp_unwind_was_cut(const struct otp_unwind *u)
 {
     return u->is_cut;

@@ -233,7 +233,8 @@ static void begin_in_child(void)
     otp_store_relaxed(&otp_samples_taken, 0);
     memset(otp_counters, 0, sizeof(otp_counters));
     otp_signals_forget_lock();
-    otp_scratch_forget();
+    const struct otp_thread *me = otp_tls.thread;
+    otp_scratch_forget(me != NULL && me->busy != 0 ? me->scratch : 0);
     otp_settings.pid = otp_engine.pid;
     otp_worker_forget();
     if (otp_settings.is_perf_used || otp_settings.wants_perf) {

@@ -33,7 +33,7 @@ def total_sigma(period, threads=1, each=None):
 def shares():
     head("functions of known shares on threads of known shares")
     for hz in (1000,) if QUICK else (100, 1000):
-        run = Run([host("cpu"), "shares", 250 if QUICK else 1000], dict(NAMED, CPU_HZ=hz))
+        run = Run([host("cpu"), "shares", 500 if QUICK else 1000], dict(NAMED, CPU_HZ=hz))
         truth = {k: v[0] for k, v in run.truth().items()}
         for t in ("t0", "t1", "t2", "t3"):
             spread("%d Hz, thread %s" % (hz, t), truth[t], run.by("cpu", thread).get(t, 0),

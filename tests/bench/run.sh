@@ -10,7 +10,7 @@ build=${BUILD:-build}
 case $build in /*) ;; *) build=$top/$build ;; esac
 cc=${CC:-gcc}
 if [ -z "${NO_INSTALL:-}" ]; then
-    for package in python3 g++ sqlite3 perl xz-utils redis-server redis-tools libjemalloc2 google-perftools heaptrack; do
+    for package in python3 g++ sqlite3 perl xz-utils redis-server redis-tools libjemalloc2 google-perftools heaptrack linux-perf; do
         sh "$top/tools/dev/apt_packages.sh" "$package" || echo "bench: goes on without $package"
     done
 fi

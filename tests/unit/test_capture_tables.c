@@ -205,7 +205,7 @@ START_TEST(test_little_memory_makes_few_scratch_stacks)
         ck_assert_uint_eq(otp_scratch_claim(), 0);
         uintptr_t end = (uintptr_t)otp_scratch_base(cases[_i].count) + OTP_SCRATCH_BYTES;
         ck_assert(!otp_scratch_holds(end));
-        otp_scratch_forget();
+        otp_scratch_forget(0);
     }
 }
 END_TEST
