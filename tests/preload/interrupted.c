@@ -60,6 +60,21 @@ __attribute__((noinline)) void allocate_after(void)
     }
 }
 
+/*
+ * What is sampled from here on gets a block that was sampled before: a thread that is ended inside
+ * the allocator, with a lock of its, would be the end of the program with or without us.
+ */
+static void fill_stash(void)
+{
+    static void *blocks[20000];
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        blocks[i] = malloc(SIZE);
+    }
+    for (size_t i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++) {
+        free(blocks[i]);
+    }
+}
+
 static void end_thread(int signo)
 {
     (void)signo;
@@ -126,7 +141,7 @@ static int make_children(void)
 
 int main(int argc, char **argv)
 {
-    allocate_after(); /* what is sampled from here on has a block that was sampled before */
+    fill_stash();
     int ends = argc > 1 && strcmp(argv[1], "ends") == 0;
     signal(SIGUSR1, ends ? end_thread : make_child);
     int result = ends ? end_threads() : make_children();
