@@ -10,6 +10,14 @@
 
 #define GZIP_HEAD 16 /* added to the window: a gzip head instead of zlib's */
 #define GZIP_STEP ((size_t)8 << 10)
+/*
+ * Where what follows is of another kind (samples, locations, texts, stacks) a new block with codes
+ * of its own begins: zlib by itself begins one after 16,384 symbols, more than most messages have.
+ */
+#define PIECE ((size_t)512)
+#define PIECE_APART 7U               /* tenths of the differences of all shares, 0 to 20 */
+#define BLOCK_MIN ((size_t)1024)     /* a table of codes takes some 60 bytes */
+#define BLOCKS_MAX ((size_t)1 << 20) /* in larger messages it would not tell */
 #define LEVEL_MIN 1
 #define LEVEL_MAX 9
 
@@ -48,26 +56,78 @@ static void heap_free(void *heap, void *p)
     otp_heap_free(heap, p);
 }
 
-/* Runs the stream to its end; its input may be longer than it can count. */
-static bool deflate_all(z_stream *z, const void *in, size_t len, struct otp_buf *out)
+static void count_bytes(const unsigned char *in, size_t len, uint32_t counts[256])
 {
-    const unsigned char *next = in;
-    int result = Z_OK;
-    z->next_in = (z_const Bytef *)(uintptr_t)next;
-    while (result == Z_OK || result == Z_BUF_ERROR) {
-        if (z->avail_in == 0 && len > 0) {
-            z->avail_in = len > UINT_MAX ? UINT_MAX : (unsigned)len;
-            len -= z->avail_in;
+    for (size_t i = 0; i < len; i++) {
+        counts[in[i]]++;
+    }
+}
+
+/* Whether the bytes of a piece are distributed otherwise than those of the block before it. */
+static bool is_other(const uint32_t block[256], size_t block_len, const uint32_t piece[256],
+                     size_t piece_len)
+{
+    uint64_t apart = 0;
+    for (size_t i = 0; i < 256; i++) {
+        uint64_t a = (uint64_t)block[i] * piece_len;
+        uint64_t b = (uint64_t)piece[i] * block_len;
+        apart += a > b ? a - b : b - a;
+    }
+    return apart * 10 > (uint64_t)block_len * piece_len * PIECE_APART;
+}
+
+/* How many of the bytes to come, at least one, are best packed with one table of codes. */
+static size_t block_len(const unsigned char *in, size_t len)
+{
+    uint32_t block[256] = {0};
+    size_t at = 0;
+    while (at < len) {
+        uint32_t piece[256] = {0};
+        size_t n = len - at < PIECE ? len - at : PIECE;
+        count_bytes(in + at, n, piece);
+        if (at >= BLOCK_MIN && n >= PIECE / 2 && is_other(block, at, piece, n)) {
+            break;
         }
+        for (size_t i = 0; i < 256; i++) {
+            block[i] += piece[i];
+        }
+        at += n;
+    }
+    return at;
+}
+
+/* Packs what the stream has as input, and more of what it holds back, as flush wants it. */
+static bool deflate_part(z_stream *z, int flush, struct otp_buf *out)
+{
+    int result;
+    do {
         z->next_out = otp_buf_reserve(out, GZIP_STEP);
         if (z->next_out == NULL) {
             return false;
         }
         z->avail_out = (unsigned)GZIP_STEP;
-        result = deflate(z, len == 0 ? Z_FINISH : Z_NO_FLUSH);
+        result = deflate(z, flush);
         out->len += GZIP_STEP - z->avail_out;
+    } while (z->avail_out == 0 && (result == Z_OK || result == Z_BUF_ERROR));
+    return result == Z_STREAM_END || (flush != Z_FINISH && z->avail_in == 0);
+}
+
+/* Runs the stream to its end; its input may be longer than it can count. */
+static bool deflate_all(z_stream *z, const void *in, size_t len, struct otp_buf *out)
+{
+    const unsigned char *next = in;
+    bool has_blocks = len <= BLOCKS_MAX;
+    size_t n;
+    for (bool ok = true; ok; next += n, len -= n) {
+        n = has_blocks ? block_len(next, len) : len > UINT_MAX ? UINT_MAX : len;
+        z->next_in = (z_const Bytef *)(uintptr_t)next;
+        z->avail_in = (unsigned)n;
+        if (n == len) {
+            return deflate_part(z, Z_FINISH, out);
+        }
+        ok = deflate_part(z, has_blocks ? Z_BLOCK : Z_NO_FLUSH, out);
     }
-    return result == Z_STREAM_END;
+    return false;
 }
 
 static bool gzip_begin(struct otp_heap *heap, z_stream *z, int level, size_t shape)

@@ -31,6 +31,7 @@ static enum otp_status keep_options(struct otp_otlp_builder *b, const struct otp
     b->plan.fold_counts = o->fold_counts;
     b->plan.keep_empty = o->keep_empty;
     b->plan.keep_mappings = o->keep_mappings;
+    b->plan.compact = o->compact;
     b->plan.refer = o->refer;
     return otp_store_envelope(&b->store, &envelope);
 }

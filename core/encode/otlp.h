@@ -48,6 +48,8 @@ struct otp_otlp_options {
      * and mappings. */
     bool keep_empty;
     bool keep_mappings;
+    /* Order locations, stacks and samples so that the message packs well, not as they were told. */
+    bool compact;
     /* Write attributes of resource and scope as references to the string table, as the format
      * allows and not all receivers of today resolve. */
     bool refer;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/annot.h"
+#include "core/encode/otlp_order.h"
 
 static const struct otp_pool *pool_of(const struct otp_store *s, size_t table)
 {
@@ -378,6 +379,9 @@ static enum otp_status plan_numbers(struct otp_plan *p)
     }
     number_strings(p);
     use_envelopes(p);
+    if (p->options.compact) {
+        otp_order(p);
+    }
     return OTP_OK;
 }
 
@@ -397,8 +401,12 @@ void otp_plan_fini(struct otp_plan *p)
     for (size_t i = 0; p->orders != NULL && i < p->group_count * 2; i++) {
         otp_heap_free(p->heap, p->orders[i]);
     }
+    for (size_t i = 0; i < p->profile_count; i++) {
+        otp_heap_free(p->heap, p->profiles[i].owns_slots ? p->profiles[i].slots : NULL);
+    }
     for (size_t t = 0; t < OTP_PLAN_TABLES; t++) {
         otp_heap_free(p->heap, p->number[t]);
+        otp_heap_free(p->heap, p->sequence[t]);
     }
     otp_heap_free(p->heap, p->orders);
     otp_heap_free(p->heap, p->profiles);

@@ -36,6 +36,8 @@ struct otp_plan_profile {
     bool ones;             /* each observation's value is 1 */
     const uint32_t *order; /* timed: from otp_group_order() */
     const uint32_t *start;
+    uint32_t *slots; /* the order of its samples; NULL: as told */
+    bool owns_slots; /* others of its group have them, too */
 };
 
 /* What to write beside what the samples need. */
@@ -44,6 +46,7 @@ struct otp_plan_options {
     bool keep_empty;    /* a type that was told is written, even without a sample */
     bool keep_mappings; /* a mapping that was told is written, even when no sample is in it */
     bool keep_attrs;    /* so are attributes */
+    bool compact;       /* put alike things together, instead of as told */
     bool refer;         /* resource and scope attributes need numbers for their strings */
     const struct otp_group *first; /* only the groups from here, before end; NULL: all */
     const struct otp_group *end;
@@ -62,6 +65,7 @@ struct otp_plan {
     size_t longest_sample;             /* observations */
     uint32_t *number[OTP_PLAN_TABLES]; /* by entry of the pool; 0: not written */
     uint32_t count[OTP_PLAN_TABLES];   /* entries written, with entry 0 */
+    uint32_t *sequence[OTP_PLAN_TABLES]; /* entries by number; NULL: ascending */
     uint32_t *strings;                 /* pool entries in the order of their numbers */
 };
 

@@ -162,11 +162,18 @@ static void write_stack(const struct writer *w, uint32_t id)
     otp_pack_message(w->out, TABLE_STACK, &s.base);
 }
 
-/* Entry 0 and all entries that have a number. */
+/* Entry 0 and all entries that have a number, in its order. */
 static void write_table(const struct writer *w, enum otp_plan_table table, uint32_t pool_count,
                         void (*write_entry)(const struct writer *w, uint32_t id))
 {
+    const uint32_t *sequence = w->plan->sequence[table];
     write_entry(w, 0);
+    if (sequence != NULL) {
+        for (uint32_t i = 1; i < w->plan->count[table]; i++) {
+            write_entry(w, sequence[i]);
+        }
+        return;
+    }
     for (uint32_t id = 1; id < pool_count; id++) {
         if (otp_plan_number(w->plan, table, id) != 0) {
             write_entry(w, id);
@@ -271,10 +278,15 @@ OTP_INLINE unsigned char *put_short_sample(const struct writer *w,
     return end;
 }
 
-/* Writes the sums of slots from `slot` on while they are short and as long as the buffer has room
- * without growing; one at least. The slot behind, which is `slot` when that is not a short one. */
+OTP_INLINE uint32_t slot_at(const struct otp_plan_profile *p, uint32_t at)
+{
+    return p->slots == NULL ? at : p->slots[at];
+}
+
+/* Writes the sums of slots from place `at` on while they are short and as long as the buffer has
+ * room without growing; one at least. The place behind, `at` when there is not a short one. */
 static uint32_t write_short_samples(const struct writer *w, const struct otp_plan_profile *p,
-                                    uint32_t slot)
+                                    uint32_t at)
 {
     const struct otp_group *g = p->group;
     unsigned char *to = otp_buf_reserve(w->out, SHORT_BYTES);
@@ -282,8 +294,9 @@ static uint32_t write_short_samples(const struct writer *w, const struct otp_pla
         return g->slots.count;
     }
     size_t room = (w->out->capacity - w->out->len) / SHORT_BYTES;
-    uint32_t end = g->slots.count - slot > room ? slot + (uint32_t)room : g->slots.count;
-    for (; slot < end; slot++) {
+    uint32_t end = g->slots.count - at > room ? at + (uint32_t)room : g->slots.count;
+    for (; at < end; at++) {
+        uint32_t slot = slot_at(p, at);
         const struct otp_group_sample *who = otp_group_slot(g, slot);
         struct short_list *list = &w->short_lists[who->list & w->short_mask];
         if (OTP_UNLIKELY(who->list != list->list)) {
@@ -298,7 +311,7 @@ static uint32_t write_short_samples(const struct writer *w, const struct otp_pla
         }
     }
     w->out->len = (size_t)(to - w->out->data);
-    return slot;
+    return at;
 }
 
 static void write_sample(const struct writer *w, const struct otp_plan_profile *p, uint32_t slot)
@@ -329,15 +342,16 @@ static void write_sample(const struct writer *w, const struct otp_plan_profile *
 
 static void write_samples(const struct writer *w, const struct otp_plan_profile *p)
 {
-    for (uint32_t slot = 0; slot < p->group->slots.count;) {
-        uint32_t next = p->timed ? slot : write_short_samples(w, p, slot);
-        if (next == slot) {
+    for (uint32_t at = 0; at < p->group->slots.count;) {
+        uint32_t next = p->timed ? at : write_short_samples(w, p, at);
+        if (next == at) {
+            uint32_t slot = slot_at(p, at);
             if (otp_group_is_timed(p->group, slot) == p->timed) {
                 write_sample(w, p, slot);
             }
             next++;
         }
-        slot = next;
+        at = next;
     }
 }
 

@@ -56,6 +56,7 @@ static bool open_otlp(struct otp_heap *heap, const struct otp_builders_options *
         .scope_name = otp_text_of("libotelprof"),
         .scope_version = otp_text_of(OTP_VERSION),
         .fold_counts = options->has_timestamps,
+        .compact = true,
         .make_id = make_id,
         .make_id_arg = &otlp_ids,
     };

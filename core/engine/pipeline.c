@@ -64,6 +64,7 @@ static struct otp_teller teller;
 static struct otp_resource resource;
 static uint64_t range_start_ns; /* the next flush covers time from here */
 static uint64_t flush_number;
+static size_t first_bytes; /* of the builders' heap after their first flush; 0: there was none */
 static struct otp_trouble lost; /* flushes that came to nothing */
 static uint64_t cpu_samples;    /* since the process began */
 
@@ -98,6 +99,7 @@ static bool open_builders(unsigned formats)
         return false;
     }
     otp_teller_init(&teller, &flush_heap, otp_builders_visitor(), &modules, &tags);
+    first_bytes = 0;
     return true;
 }
 
@@ -106,6 +108,22 @@ static void close_builders(void)
 {
     otp_builders_close();
     otp_heap_reset(&flush_heap);
+}
+
+/*
+ * What was told is kept for the flushes to come, as long as it is mostly what they need: each has
+ * code addresses and stacks that none before it had, and their names would add up.
+ */
+static void limit_builders(void)
+{
+    size_t bytes = flush_heap.mapped_bytes;
+    if (!otp_builders_are_open()) {
+        return;
+    }
+    first_bytes = first_bytes == 0 ? bytes : first_bytes;
+    if (bytes > flush_heap.limit_bytes / 2 || bytes > first_bytes * 2) {
+        close_builders();
+    }
 }
 
 static void detect_resource(void)
@@ -591,9 +609,7 @@ void otp_pipeline_flush(uint64_t deadline_ns, bool is_last)
     clear_tables();
     otp_tags_clear(&tags);
     otp_builders_clear();
-    if (otp_builders_are_open() && flush_heap.mapped_bytes > flush_heap.limit_bytes / 2) {
-        close_builders();
-    }
+    limit_builders();
     (void)otp_outputs_pump(deadline_ns, is_last);
 }
 

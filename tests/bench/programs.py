@@ -3,11 +3,12 @@
 import glob
 import gzip
 import os
+import re
 import shutil
 import subprocess
 import time
 
-from common import QUICK, WORK, alternate, clean, cost, fresh, host, median, ours, output, peers, quick, spread, wait_for
+from common import QUICK, TOOL, WORK, alternate, clean, cost, fresh, host, median, ours, output, peers, quick, spread, wait_for
 from report import UNCLEAR, row, table
 
 SCALE = quick(0.3, 1)
@@ -164,13 +165,22 @@ def redis():
 
 
 def zipped(folder):
-    """Bytes of the profiles in a folder, compressed with gzip when they are not."""
-    total = 0
-    for path in glob.glob(folder + "/*"):
-        with open(path, "rb") as f:
-            data = f.read()
-        total += len(data) if path.endswith(".gz") else len(gzip.compress(data, 6))
-    return total
+    """Bytes of the one profile in a folder, compressed with gzip when it is not; its distinct frames and stacks, by the tool,
+    None for what that cannot read."""
+    paths = glob.glob(folder + "/*")
+    if len(paths) != 1:
+        raise SystemExit("bench: %d flushes of a program, not one" % len(paths))
+    with open(paths[0], "rb") as f:
+        data = f.read()
+    size = len(data) if paths[0].endswith(".gz") else len(gzip.compress(data, 6))
+    said = re.search(r"tables .* (\d+) locations,.* (\d+) stacks", output([TOOL, "info", paths[0]], may_fail=True))
+    return (size,) + ((int(said.group(1)) - 1, int(said.group(2)) - 1) if said else (None, None))
+
+
+def payload_text(size, frames, stacks):
+    text = "%.1f KiB" % (size / 1024)
+    return text if not stacks else text + ", %d stacks of %d frames: %.1f B and %.1f B each" % (
+        stacks, frames, size / stacks, size / frames)
 
 
 def minute(seconds, redis_settings, python_settings):
@@ -195,7 +205,7 @@ def payload():
     sizes = {}
     for name, more in (("both profiles", {}), ("CPU only", {"HEAP": "false"})):
         folders = fresh("payload"), fresh("payload")
-        minute(seconds, ours(folders[0], INTERVAL="1h", **more), ours(folders[1], INTERVAL="1h", **more))
+        minute(seconds, *(ours(f, INTERVAL="60m", **more) for f in folders))
         sizes[name] = [zipped(f) for f in folders]
     other = os.environ.get("ASYNC_PROFILER")
     if other:
@@ -203,14 +213,16 @@ def payload():
         minute(seconds, *({"LD_PRELOAD": other, "ASPROF_COMMAND": "start,event=cpu,interval=10ms,cstack=dwarf,threads,otlp,"
                            "file=%s/p.otlp" % f} for f in folders))
         sizes["async-profiler, CPU only"] = [zipped(f) for f in folders]
-    table("payload", "Payload of %d seconds, gzip" % seconds, "redis under redis-benchmark, python3 with the program above, one flush.",
-          ["", "redis", "python3"], [[k] + ["%.1f KiB" % (b / 1024) for b in v] for k, v in sizes.items()])
+    table("payload", "Payload of %d seconds, gzip" % seconds, "redis under redis-benchmark, python3 with the program above, one flush. async-profiler walks "
+          "frame pointers and DWARF and keeps of a frame its function's name; in ours each frame has its address, and what has no "
+          "symbol (Debian strips python3) is told apart by it.",
+          ["", "redis", "python3"], [[k] + [payload_text(*one) for one in v] for k, v in sizes.items()])
     for i, name in enumerate(("redis", "python")):
-        theirs = sizes.get("async-profiler, CPU only", [0, 0])[i]
+        theirs = sizes.get("async-profiler, CPU only", [(0, 0, 0)] * 2)[i]
         mine = sizes["CPU only"][i]
         row("payload-" + name, "payload of %d s of %s, CPU profile, gzip" % (seconds, name), "less than async-profiler's",
-            "%.1f KiB (both profiles %.1f KiB)" % (mine / 1024, sizes["both profiles"][i] / 1024),
-            "async-profiler %.1f KiB" % (theirs / 1024) if theirs else "", mine < theirs if theirs else None)
+            "%s (both profiles %.1f KiB)" % (payload_text(*mine), sizes["both profiles"][i][0] / 1024),
+            "async-profiler " + payload_text(*theirs) if theirs[0] else "", mine[0] < theirs[0] if theirs[0] else None)
 
 
 def run():

@@ -3,9 +3,16 @@
  * Allocates under many different stacks: stacks COUNT ALLOCATIONS ROUNDS PAUSE_MS. A stack
  * is the digits of its number, four to the power of the depth: as many different call paths as
  * wanted from eight call sites. A round allocates ALLOCATIONS blocks, spread over COUNT stacks, and
- * frees them. Prints the resident KiB after half of the rounds, then after the last.
+ * frees them. Reads its resident memory after each round, and prints at the end, in KiB, the least
+ * and the most of a tenth of the rounds, from the half of them on, then those of the last tenth: a
+ * flush takes memory while it lasts, so that a single reading tells of nothing but its moment.
+ *
+ * The reading is smaps_rollup, which counts pages: statm and status tell of counters that each
+ * thread or processor keeps a part of to itself, on some kernels. Nothing is printed between the
+ * readings, since what stdio reaches for the first time is resident from then on.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +25,24 @@ static void *volatile sink;
 
 static long resident_kib(void)
 {
-    char line[256];
-    long pages = 0;
-    FILE *f = fopen("/proc/self/statm", "r");
-    if (f != NULL && fgets(line, sizeof(line), f) != NULL) {
-        pages = strtol(strchr(line, ' '), NULL, 10);
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
-    return pages * 4;
+    static char text[4096];
+    int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n < 0 ? 0 : n] = '\0';
+    const char *rss = strstr(text, "\nRss:");
+    return rss == NULL ? 0 : strtol(rss + 5, NULL, 10);
+}
+
+struct range {
+    long least;
+    long most;
+};
+
+static void widen(struct range *r, long value)
+{
+    r->least = r->most == 0 || value < r->least ? value : r->least;
+    r->most = value > r->most ? value : r->most;
 }
 
 __attribute__((noinline)) static void descend(unsigned digits, int left)
@@ -68,16 +83,22 @@ int main(int argc, char **argv)
     long rounds = strtol(argv[3], NULL, 10);
     long pause_ms = strtol(argv[4], NULL, 10);
     struct timespec pause = {.tv_sec = pause_ms / 1000, .tv_nsec = pause_ms % 1000 * 1000000};
-    (void)resident_kib(); /* reading it touches pages as well */
-    setvbuf(stdout, NULL, _IONBF, 0);
+    long tenth = rounds < 10 ? 1 : rounds / 10;
+    struct range half = {0, 0};
+    struct range end = {0, 0};
     for (long r = 0; r < rounds; r++) {
         for (long i = 0; i < allocations; i++) {
             descend((unsigned)i % count, DEPTH);
         }
         nanosleep(&pause, NULL);
-        if (r == rounds / 2 || r == rounds - 1) {
-            printf("%ld\n", resident_kib());
+        long now = resident_kib();
+        if (r >= rounds / 2 && r < rounds / 2 + tenth) {
+            widen(&half, now);
+        }
+        if (r >= rounds - tenth) {
+            widen(&end, now);
         }
     }
-    return 0;
+    printf("%ld %ld %ld %ld\n", half.least, half.most, end.least, end.most);
+    return end.least == 0; /* no reading */
 }

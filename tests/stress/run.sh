@@ -7,11 +7,12 @@
 # A program says in comments of the form `stress: WORD ...` what it wants:
 #   set NAME=VALUE... settings of the library, OTELPROF_ left out; one run for each such line
 #   sees TYPE FUNC    the profiles have this function          flags FLAG...  for the compiler
+#   profiles N        at least so many of them
 . "$(dirname "$0")/../common.sh"
 suite=stress
 libs=$hosts/$suite_folder
 export STRESS_LIBS="$libs"
-[ $# -gt 0 ] || set -- forks threads alloc storm spaces
+[ $# -gt 0 ] || set -- forks threads alloc storm spaces soak
 
 mkdir -p "$libs"
 ${CC:-gcc} -std=gnu11 -O1 -g0 -fPIC -shared -o "$libs/plug.so.new" "$top/tests/hosts/libs/plug.c" &&
@@ -56,6 +57,9 @@ for wanted; do
             # shellcheck disable=SC2046
             has_function "$kind" "$function" $(most)
         done < "$work/sees"
+        for least in $(asks profiles); do
+            has_files "$wanted" "$least"
+        done
         echo "    $wanted: $(find "$p" -type f | wc -l) profiles"
         end
     done < "$work/sets"

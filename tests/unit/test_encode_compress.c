@@ -80,6 +80,46 @@ START_TEST(test_round_trip)
 }
 END_TEST
 
+/* What zlib makes of it by itself. */
+static size_t plain_gzip_len(const unsigned char *in, size_t len)
+{
+    static unsigned char out[100000];
+    z_stream z;
+    memset(&z, 0, sizeof(z));
+    ck_assert_int_eq(deflateInit2(&z, 6, Z_DEFLATED, MAX_WBITS + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = (z_const Bytef *)(uintptr_t)in;
+    z.avail_in = (unsigned)len;
+    z.next_out = out;
+    z.avail_out = sizeof(out);
+    ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+    ck_assert_int_eq(deflateEnd(&z), Z_OK);
+    return z.total_out;
+}
+
+/* Parts of different kinds get codes of their own; what is of one kind costs no byte more. */
+START_TEST(test_blocks_follow_the_content)
+{
+    static unsigned char in[40000];
+    const size_t part = sizeof(in) / 10;
+    for (size_t kinds = 1; kinds <= 10; kinds += 9) {
+        uint32_t state = 99;
+        struct otp_heap heap;
+        struct otp_buf out;
+        otp_heap_init(&heap, (size_t)16 << 20);
+        otp_buf_init(&out, &heap, (size_t)1 << 20);
+        for (size_t i = 0; i < sizeof(in); i++) {
+            state = state * 1664525U + 1013904223U;
+            in[i] = (unsigned char)((state >> 24) % 16 + (i / part % kinds) * 16);
+        }
+        size_t plain = plain_gzip_len(in, sizeof(in));
+        ck_assert_int_eq(otp_gzip(&heap, in, sizeof(in), 6, &out), OTP_OK);
+        expect_gzip(&out, in, sizeof(in));
+        ck_assert_uint_le(out.len, kinds == 1 ? plain : plain * 9 / 10);
+        otp_heap_reset(&heap);
+    }
+}
+END_TEST
+
 START_TEST(test_appends)
 {
     struct otp_heap heap;
@@ -188,6 +228,7 @@ int main(void)
     TCase *t = tcase_create("compress");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, test_round_trip, 0, 2);
+    tcase_add_test(t, test_blocks_follow_the_content);
     tcase_add_loop_test(t, test_appends, 0, 2);
     tcase_add_loop_test(t, test_memory, 0, 2);
     tcase_add_loop_test(t, test_limits, 0, 2);

@@ -46,6 +46,102 @@ START_TEST(test_says_what_was_told)
 }
 END_TEST
 
+/* ---- compact ---- */
+
+/* Finishes the rig and adds what its message says; false: there is none. */
+static bool say(struct enc_rig *r, struct enc_lines *out)
+{
+    if (otp_otlp_builder_finish(r->builder, &r->out) == OTP_NOT_FOUND) {
+        return false;
+    }
+    otp_buf_clear(&r->out);
+    enc_rig_finish(r);
+    enc_dump(r->data, out);
+    enc_lines_sort(out);
+    return true;
+}
+
+/* Another order of entries and samples, and nothing else; the same each time, and in parts. */
+START_TEST(test_compact_says_the_same)
+{
+    size_t ordered = 0;
+    for (uint64_t seed = 1; seed <= VISITS; seed++) {
+        const struct enc_random random = {
+            .seed = seed, .samples = seed % 3 == 0 ? 8 : 300, .fold = seed % 2 == 0};
+        struct enc_lines lines[3] = {{.count = 0}};
+        struct enc_rig rigs[3];
+        bool is_there[3];
+        for (size_t i = 0; i < 3; i++) {
+            const struct otp_otlp_options o = {.fold_counts = random.fold, .compact = i > 0};
+            enc_rig_init(&rigs[i], &o);
+            ck_assert_int_eq(enc_random_tell(&random, rigs[i].v, NULL), OTP_OK);
+            is_there[i] = say(&rigs[i], &lines[i]);
+        }
+        ck_assert(is_there[0] == is_there[1] && is_there[0] == is_there[2]);
+        compare_lines(&lines[1], &lines[0]);
+        ck_assert_uint_eq(rigs[1].out.len, rigs[2].out.len);
+        if (is_there[0]) {
+            ck_assert_mem_eq(rigs[1].out.data, rigs[2].out.data, rigs[1].out.len);
+            ordered += rigs[0].out.len != rigs[1].out.len ||
+                       memcmp(rigs[0].out.data, rigs[1].out.data, rigs[0].out.len) != 0;
+        }
+        for (size_t i = 0; i < 3; i++) {
+            enc_lines_free(&lines[i]);
+            enc_rig_fini(&rigs[i]);
+        }
+    }
+    ck_assert_uint_gt(ordered, VISITS / 2);
+}
+END_TEST
+
+/* Where there is no memory for an order the message says the same, or there is none. */
+START_TEST(test_compact_with_little_memory)
+{
+    const struct enc_random random = {.seed = 9, .samples = 2000};
+    const struct otp_otlp_options o = {.compact = true};
+    struct enc_lines want = {.count = 0};
+    struct enc_rig full;
+    struct otp_heap elsewhere; /* where messages are, which are larger than what orders them */
+    size_t told = 0;
+    size_t ordered = 0;
+    otp_heap_init(&elsewhere, (size_t)64 << 20);
+    enc_rig_init(&full, &o);
+    ck_assert_int_eq(enc_random_tell(&random, full.v, NULL), OTP_OK);
+    size_t least = full.heap.mapped_bytes;
+    ck_assert(say(&full, &want));
+    size_t most = full.heap.peak_bytes + ((size_t)64 << 10);
+    for (size_t limit = least; limit <= most; limit += 8192) {
+        struct enc_lines got = {.count = 0};
+        struct enc_rig r;
+        enc_rig_init(&r, &o);
+        otp_buf_init(&r.out, &elsewhere, (size_t)64 << 20);
+        ck_assert_int_eq(enc_random_tell(&random, r.v, NULL), OTP_OK);
+        r.heap.limit_bytes = limit;
+        enum otp_status status = otp_otlp_builder_finish(r.builder, &r.out);
+        ck_assert(status == OTP_OK || status == OTP_NO_MEMORY);
+        if (status == OTP_OK) {
+            r.heap.limit_bytes = (size_t)64 << 20;
+            told++;
+            ordered += r.out.len == full.out.len &&
+                       memcmp(r.out.data, full.out.data, full.out.len) == 0;
+            ENC_PB(ProfilesData) *data = enc_decode(r.out.data, r.out.len);
+            enc_check_rules(data);
+            enc_dump(data, &got);
+            enc_lines_sort(&got);
+            compare_lines(&got, &want);
+            enc_free(data);
+        }
+        enc_lines_free(&got);
+        enc_rig_fini(&r);
+    }
+    ck_assert_uint_gt(ordered, 0);
+    ck_assert_uint_ge(told, ordered);
+    enc_lines_free(&want);
+    enc_rig_fini(&full);
+    otp_heap_reset(&elsewhere);
+}
+END_TEST
+
 /* ---- rows ---- */
 
 /* Finishes both, which must say the same; how many bytes. */
@@ -529,6 +625,8 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, test_parts_say_what_the_whole_says);
     tcase_add_test(t, test_says_what_was_told);
+    tcase_add_test(t, test_compact_says_the_same);
+    tcase_add_test(t, test_compact_with_little_memory);
     tcase_add_test(t, test_rows_say_what_samples_say);
     tcase_add_test(t, test_equal_rows_are_merged);
     tcase_add_test(t, test_rows_that_are_refused);
