@@ -102,7 +102,6 @@ START_TEST(test_compact_with_little_memory)
     struct enc_lines want = {.count = 0};
     struct enc_rig full;
     struct otp_heap elsewhere; /* where messages are, which are larger than what orders them */
-    size_t told = 0;
     size_t ordered = 0;
     otp_heap_init(&elsewhere, (size_t)64 << 20);
     enc_rig_init(&full, &o);
@@ -121,7 +120,6 @@ START_TEST(test_compact_with_little_memory)
         ck_assert(status == OTP_OK || status == OTP_NO_MEMORY);
         if (status == OTP_OK) {
             r.heap.limit_bytes = (size_t)64 << 20;
-            told++;
             ordered += r.out.len == full.out.len &&
                        memcmp(r.out.data, full.out.data, full.out.len) == 0;
             ENC_PB(ProfilesData) *data = enc_decode(r.out.data, r.out.len);
@@ -135,7 +133,6 @@ START_TEST(test_compact_with_little_memory)
         enc_rig_fini(&r);
     }
     ck_assert_uint_gt(ordered, 0);
-    ck_assert_uint_ge(told, ordered);
     enc_lines_free(&want);
     enc_rig_fini(&full);
     otp_heap_reset(&elsewhere);
