@@ -42,8 +42,9 @@ for how in "by the kernel's copies" "without those"; do
     equal "values of the first attribute" ":new" "$(judge sample-attr first $(files hostile) | tr '\n' ':' | sed 's/:$//')"
     # shellcheck disable=SC2046
     equal "values of the second attribute" "" "$(judge sample-attr second $(files hostile))"
+    # Some at each tick in two functions of 100 ms: timers alone tick 50 times there, where the machine lets them.
     # shellcheck disable=SC2046
-    between "attributes that were lost" 100 1000000 "$(judge dropped cpu $(files hostile))"
+    between "attributes that were lost" 20 1000000 "$(judge dropped cpu $(files hostile))"
     end
 done
 finish
