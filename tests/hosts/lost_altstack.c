@@ -17,6 +17,7 @@
 /* host: runs free own OTELPROF_CPU_ENGINE=perf|munmap other OTELPROF_CPU_ENGINE=perf */
 #include "host.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
@@ -73,8 +74,8 @@ static void *map(void *addr, int flags)
 static void make(void)
 {
     size_t skipped = is_it("inside") ? 1008 : 0;
+    mallopt(M_TRIM_THRESHOLD, 1 << 30); /* what is freed at the heap's end can still be written to */
     block = is_mapped() ? map(NULL, 0) : malloc(BLOCK);
-    host_sink += (uintptr_t)host_hide(malloc(64)); /* a block before it is not the heap's end */
     low = block + skipped;
     stack_t s = {.ss_sp = low, .ss_size = STACK};
     host_check(sigaltstack(&s, NULL) == 0, "there is an alternate stack");
@@ -82,7 +83,7 @@ static void make(void)
         char *same = realloc(block, BLOCK);
         host_check(same != NULL, "there is memory");
         low = same + skipped;
-        if (same != block) { /* it was moved, to be sampled */
+        if (same != block) { /* it was moved: it is sampled, or was */
             s.ss_sp = low;
             sigaltstack(&s, NULL);
         }
