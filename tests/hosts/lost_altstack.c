@@ -74,7 +74,7 @@ static void *map(void *addr, int flags)
 static void make(void)
 {
     size_t skipped = is_it("inside") ? 1008 : 0;
-    mallopt(M_TRIM_THRESHOLD, 1 << 30); /* what is freed at the heap's end can still be written to */
+    mallopt(M_TRIM_THRESHOLD, 1 << 30); /* what is freed can still be written to */
     block = is_mapped() ? map(NULL, 0) : malloc(BLOCK);
     low = block + skipped;
     stack_t s = {.ss_sp = low, .ss_size = STACK};
