@@ -21,7 +21,8 @@
 
 #define NEVER_A_BLOCK ((uintptr_t)2 << 20) /* where allocators begin a piece of their own */
 #define PAUSE_NS 500000  /* of who takes away a stack on which another thread may be */
-#define FEW_PAUSES 40    /* for one that sleeps, or waits for its turn */
+#define FEW_PAUSES 40    /* for one that sleeps, or waits for its turn; */
+#define ALL_PAUSES 200   /* for all of those together, in the life of the process */
 #define MOST_PAUSES 2000 /* for one that is there */
 #define LEFT_NS 100000   /* in which it has come off */
 
@@ -206,10 +207,13 @@ static bool is_set(const struct otp_thread *t)
            (uintptr_t)now.ss_sp == t->alt_low;
 }
 
+static uint32_t pauses; /* that were made for threads which did not move */
+
 /*
  * Another thread may be in the middle of a tick, on the stack that goes away, or a few instructions
  * before or behind it. It has left it when it has used some time and is not in the handler; or it
- * sleeps, or is gone.
+ * sleeps, or is gone. One that sleeps looks like one that was interrupted in just those few
+ * instructions: a program that frees the stacks of a thousand sleepers shall not wait for each.
  */
 static void await_idle(const struct otp_thread *t)
 {
@@ -218,10 +222,14 @@ static void await_idle(const struct otp_thread *t)
     uint64_t now_ns;
     bool is_there = otp_timer_clock(t, &began_ns);
     for (int i = 0; is_there && i < MOST_PAUSES; i++) {
-        (void)OTP_SYS2(SYS_nanosleep, &pause, 0);
         bool is_ticking = otp_load_acquire(&t->is_ticking) != 0;
+        if (!is_ticking && (i >= FEW_PAUSES || otp_load_relaxed(&pauses) >= ALL_PAUSES)) {
+            return;
+        }
+        (void)otp_add_relaxed(&pauses, is_ticking ? 0 : 1);
+        (void)OTP_SYS2(SYS_nanosleep, &pause, 0);
         is_there = otp_timer_clock(t, &now_ns) &&
-                   (is_ticking || (i < FEW_PAUSES && now_ns - began_ns < LEFT_NS));
+                   (now_ns - began_ns < LEFT_NS || otp_load_acquire(&t->is_ticking) != 0);
     }
 }
 
