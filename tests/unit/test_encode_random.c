@@ -109,7 +109,7 @@ START_TEST(test_compact_with_little_memory)
     size_t least = full.heap.mapped_bytes;
     ck_assert(say(&full, &want));
     size_t most = full.heap.peak_bytes + ((size_t)64 << 10);
-    for (size_t limit = least; limit <= most; limit += 8192) {
+    for (size_t limit = least; limit <= most; limit += 65536) {
         struct enc_lines got = {.count = 0};
         struct enc_rig r;
         enc_rig_init(&r, &o);
