@@ -22,6 +22,14 @@ static volatile int is_allocating;
 static volatile int handled;
 static volatile int is_child;
 
+static void set_mask(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR1);
+    pthread_sigmask(how, &set, NULL);
+}
+
 /* What the allocator keeps for the thread itself: no lock of its is held when a handler comes. */
 static void *turn(size_t size)
 {
@@ -32,15 +40,12 @@ static void *turn(size_t size)
 
 __attribute__((noinline)) void *allocate_before(void *arg)
 {
-    sigset_t set;
+    set_mask(SIG_BLOCK);
     int before = handled;
-    sigemptyset(&set);
-    sigaddset(&set, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
     for (int i = 0; i < 100; i++) {
         (void)turn(SIZE);
     }
-    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    set_mask(SIG_UNBLOCK);
     is_allocating = 1;
     while (handled == before) {
         for (int i = 0; i < 100; i++) {
@@ -122,6 +127,7 @@ static int make_children(void)
     for (int i = 0; i < TIMES; i++) {
         pthread_t t;
         int status = -1;
+        set_mask(SIG_BLOCK); /* until this thread waits for it */
         if (pthread_create(&t, NULL, interrupt, &me) != 0) {
             return 1;
         }
