@@ -133,7 +133,9 @@ static int make_children(void)
         }
         (void)allocate_before(NULL);
         if (is_child) {
-            allocate_after();
+            for (int n = 0; n < 1000; n++) {
+                (void)turn(SIZE);
+            }
             _exit(7);
         }
         pthread_join(t, NULL);
