@@ -18,8 +18,8 @@
 /*
  * What one overflow of an event costs the thread that it ticks for, in nanoseconds, without what
  * the signal's handler takes: the least of a few rounds, some 4 ms of the caller's CPU time; 0 when
- * there are no events. It is some 3 us of a machine, and 25 of a virtual one that has to leave to
- * its host for each setting of a timer. Context: worker.
+ * there are no events. In a virtual machine, which has to leave to its host for each setting of a
+ * timer, 20 us were seen. Context: worker.
  */
 uint64_t otp_perf_measure_ns(void);
 /* Opens an event for each thread that has a timer and none yet, and does not wait too often for

@@ -43,7 +43,7 @@
 
 /*
  * A perf event is stopped whenever its thread waits, and started when that goes on: two settings of
- * the kernel's timer, which take 1 us or, in a virtual machine, 20. So a thread that waits more
+ * the kernel's timer, 17 us in a virtual machine. So a thread that waits more
  * than 500 times a second of its CPU time, seen over 20 ms of that, has none, until it was seen to
  * wait less than 100 times over a second.
  */
