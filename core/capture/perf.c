@@ -73,13 +73,16 @@ uint64_t otp_perf_measure_ns(void)
         uint64_t took = time_work();
         plain = took < plain ? took : plain;
         int fd = open_event(0, MEASURE_PERIOD_NS);
-        if (fd < 0 || !direct(fd, otp_sys_gettid(), SIGPROF)) {
-            otp_sys_close(fd);
+        if (fd < 0) {
             return 0;
         }
+        bool is_ticked = direct(fd, otp_sys_gettid(), SIGPROF);
         took = time_work();
-        ticked = took < ticked ? took : ticked;
         otp_sys_close(fd);
+        if (!is_ticked) {
+            return 0;
+        }
+        ticked = took < ticked ? took : ticked;
     }
     return ticked > plain ? (ticked - plain) * MEASURE_PERIOD_NS / ticked : 0;
 }

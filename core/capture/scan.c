@@ -44,12 +44,6 @@ static bool is_tid(const void *ctx, uint32_t id, const void *key)
     return k->tids[id] == *(const int32_t *)key;
 }
 
-/* Whether its ticks are as they should be. */
-static bool is_settled(const struct otp_thread *t)
-{
-    return otp_thread_is_told(t);
-}
-
 /* Threads with a record that has a timer, or that shall have none. */
 static uint32_t count_known(void)
 {
@@ -59,7 +53,7 @@ static uint32_t count_known(void)
         if (t == NULL) {
             return n;
         }
-        n += otp_load_relaxed(&t->state) == OTP_THREAD_LIVE && is_settled(t);
+        n += otp_load_relaxed(&t->state) == OTP_THREAD_LIVE && otp_thread_is_told(t);
     }
 }
 
@@ -71,7 +65,7 @@ static bool collect_known(struct known *k, uint32_t room)
             return true;
         }
         int32_t tid = otp_load_acquire(&t->tid); /* pairs: THREAD-TID */
-        bool is_known = is_settled(t);
+        bool is_known = otp_thread_is_told(t);
         uint32_t state = otp_load_relaxed(&t->state);
         /* An ended thread keeps its number until it is gone: it must not come back as a stranger.
          */

@@ -92,6 +92,18 @@ static bool add_chunk(uint32_t idx)
     return true;
 }
 
+/* What ticks have noted of a thread goes by clocks and counts that begin anew. */
+static void forget_ticks(struct otp_thread *t)
+{
+    t->timer_seen_ns = 0;
+    t->put_off_ns = 0;
+    t->user_us = 0;
+    t->system_us = 0;
+    t->waits = 0;
+    t->waits_ns = 0;
+    otp_store_relaxed(&t->is_waiter, 0);
+}
+
 struct otp_thread *otp_thread_claim(void)
 {
     for (;;) {
@@ -110,13 +122,7 @@ struct otp_thread *otp_thread_claim(void)
             otp_store_relaxed(&t->alt_low, 0);
             otp_timer_forget(t);
             t->last_leaf = 0;
-            t->timer_seen_ns = 0;
-            t->put_off_ns = 0;
-            t->user_us = 0;
-            t->system_us = 0;
-            t->waits = 0;
-            t->waits_ns = 0;
-            otp_store_relaxed(&t->is_waiter, 0);
+            forget_ticks(t);
             otp_store_relaxed(&t->start, NULL);
             otp_store_relaxed(&t->start_c11, NULL);
             otp_store_relaxed(&t->context, 0);
@@ -313,13 +319,7 @@ void otp_thread_forget_others(void)
         }
         t->has_timer = 0;    /* timers are not inherited */
         otp_timer_forget(t); /* the child's clocks begin anew */
-        t->timer_seen_ns = 0;
-        t->put_off_ns = 0;
-        t->user_us = 0;
-        t->system_us = 0;
-        t->waits = 0;
-        t->waits_ns = 0;
-        otp_store_relaxed(&t->is_waiter, 0);
+        forget_ticks(t);
         if (t->ring != NULL) {
             otp_ring_init(t->ring, t->ring->size);
         }

@@ -43,9 +43,9 @@
 
 /*
  * A perf event is stopped whenever its thread waits, and started when that goes on: two settings of
- * the kernel's timer, 17 us in a virtual machine. So a thread that waits more
- * than 500 times a second of its CPU time, seen over 20 ms of that, has none, until it was seen to
- * wait less than 100 times over a second.
+ * the kernel's timer, 17 us in a virtual machine. So a thread that waits more than 500 times a
+ * second of its CPU time, seen over 20 ms of that, has none, until it was seen to wait less than
+ * 100 times over a second.
  */
 #define WAITER_NS UINT64_C(20000000)
 #define WAITER_EACH_NS (UINT64_C(1000000000) / 500)

@@ -12,27 +12,13 @@
  * readings, since what stdio reaches for the first time is resident from then on.
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "../call_paths.h"
 
 #define DEPTH 10
-
-static void *volatile sink;
-
-static long resident_kib(void)
-{
-    static char text[4096];
-    int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    close(fd);
-    text[n < 0 ? 0 : n] = '\0';
-    const char *rss = strstr(text, "\nRss:");
-    return rss == NULL ? 0 : strtol(rss + 5, NULL, 10);
-}
 
 struct range {
     long least;
@@ -43,34 +29,6 @@ static void widen(struct range *r, long value)
 {
     r->least = r->most == 0 || value < r->least ? value : r->least;
     r->most = value > r->most ? value : r->most;
-}
-
-__attribute__((noinline)) static void descend(unsigned digits, int left)
-{
-    volatile int pad = 0;
-    if (left == 0) {
-        sink = malloc(64);
-        free(sink);
-        return;
-    }
-    switch (digits & 3) {
-    case 0:
-        descend(digits >> 2, left - 1);
-        break;
-    case 1:
-        descend(digits >> 2, left - 1);
-        pad = 1;
-        break;
-    case 2:
-        descend(digits >> 2, left - 1);
-        pad = 2;
-        break;
-    default:
-        descend(digits >> 2, left - 1);
-        pad = 3;
-        break;
-    }
-    (void)pad;
 }
 
 int main(int argc, char **argv)
@@ -91,7 +49,7 @@ int main(int argc, char **argv)
             descend((unsigned)i % count, DEPTH);
         }
         nanosleep(&pause, NULL);
-        long now = resident_kib();
+        long now = rollup_kib("\nRss:");
         if (r >= rounds / 2 && r < rounds / 2 + tenth) {
             widen(&half, now);
         }

@@ -8,8 +8,9 @@
 /* stress: profiles 100 */
 #include "growth.h"
 
-#include <fcntl.h>
 #include <time.h>
+
+#include "../call_paths.h"
 
 #define STACKS 1000U
 #define DEPTH 5 /* four to the power of it is more than STACKS */
@@ -18,54 +19,16 @@
 #define READINGS 4
 #define NEW_NAMES_KIB 1024 /* ticks are in new places: what is kept of them goes up and down */
 
-static void *volatile sink;
-
 /* Private pages, as the kernel counts them: those of libc's code come as they are needed. A flush
  * takes memory while it lasts: the least of many readings is what stays. */
 static void anonymous_kib(long *least)
 {
     static const struct timespec moment = {.tv_nsec = 3000000};
-    static char text[4096];
     for (int i = 0; i < READINGS; i++) {
         nanosleep(&moment, NULL);
-        int fd = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-        close(fd);
-        text[n < 0 ? 0 : n] = '\0';
-        const char *at = strstr(text, "\nAnonymous:");
-        long kib = at == NULL ? 0 : strtol(at + strlen("\nAnonymous:"), NULL, 10);
+        long kib = rollup_kib("\nAnonymous:");
         *least = *least == 0 || kib < *least ? kib : *least;
     }
-}
-
-/* One call path for each number: its digits choose the call sites. */
-__attribute__((noinline)) static void descend(unsigned digits, int left)
-{
-    volatile unsigned mine = digits & 3;
-    if (left == 0) {
-        sink = malloc(64);
-        free(sink);
-        return;
-    }
-    switch (digits & 3) {
-    case 0:
-        descend(digits >> 2, left - 1);
-        mine += 1;
-        break;
-    case 1:
-        descend(digits >> 2, left - 1);
-        mine += 2;
-        break;
-    case 2:
-        descend(digits >> 2, left - 1);
-        mine += 3;
-        break;
-    default:
-        descend(digits >> 2, left - 1);
-        mine += 4;
-        break;
-    }
-    (void)mine;
 }
 
 int main(void)
