@@ -52,10 +52,12 @@ bool otp_rates_weigh_perf(void)
         otp_store_relaxed(&otp_cost_event_ns, event_ns);
         otp_settings.wants_perf =
             otp_rates_want_perf(&otp_engine.conf, otp_load_relaxed(&otp_settings.cpu_period_ns));
-        otp_engine_log_number(OTP_LOG_INFO, "a tick of a perf event costs ", event_ns,
-                              otp_settings.wants_perf
-                                  ? " ns of the kernel's time"
-                                  : " ns, more than the CPU budget: timers tick alone");
+        if (event_ns != 0) {
+            otp_engine_log_number(OTP_LOG_INFO, "a tick of a perf event costs ", event_ns,
+                                  otp_settings.wants_perf
+                                      ? " ns of the kernel's time"
+                                      : " ns, more than the CPU budget: timers tick alone");
+        }
     }
     return otp_settings.wants_perf;
 }
